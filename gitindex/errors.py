@@ -1,0 +1,181 @@
+"""The exception tree. A class owns its exit code; an instance owns its next step.
+
+Raise these below; `cli.boundary` and `mcp` convert them once. Nothing here imports anything.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class GitindexError(Exception):
+    """Something failed: a message for people and the command that helps."""
+
+    exit_code: ClassVar[int] = 1
+    code: ClassVar[str] = "failed"
+
+    def __init__(self, message: str, *, hint: str | None = None, **detail: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.detail = detail
+
+
+# -- 2: wrong usage or bad configuration ---------------------------------------------------------
+
+
+class UsageError(GitindexError):
+    exit_code = 2
+    code = "usage"
+
+
+class ConfigError(UsageError):
+    code = "bad_config"
+
+
+class UnsafePath(UsageError):
+    """A path that leaves the root or has no canonical key."""
+
+    code = "unsafe_path"
+
+
+class UnsupportedPlatform(UsageError):
+    code = "unsupported_platform"
+
+
+# -- 1: failed ----------------------------------------------------------------------------------
+
+
+class GitError(GitindexError):
+    code = "git"
+
+
+class NotARepository(GitError):
+    code = "not_a_repository"
+
+
+class TransientGitError(GitError):
+    """Git was busy (index.lock and the like) for longer than the bounded back-off."""
+
+    code = "git_busy"
+
+
+class UnreadableFile(GitindexError):
+    """An eligible changed file could not be read; blocks a strict publish (SN-5)."""
+
+    code = "unreadable_file"
+
+
+class PublishBlocked(GitindexError):
+    """A strict publish was refused: files failed, paths collide, or a count does not add up."""
+
+    code = "publish_blocked"
+
+
+class EmbeddingError(GitindexError):
+    code = "embedding"
+
+
+class SemanticError(GitindexError):
+    """An indexer run was not accepted, or its output could not be imported."""
+
+    code = "semantic"
+
+
+class StorageFull(GitindexError):
+    code = "storage_full"
+
+
+class StoreUnwritable(GitindexError):
+    code = "store_unwritable"
+
+
+class HookError(GitindexError):
+    code = "hook"
+
+
+# -- 3: gated -----------------------------------------------------------------------------------
+
+
+class Gated(GitindexError):
+    """The index cannot answer now; `detail['envelope']` is the answer built by `gate`."""
+
+    exit_code = 3
+    code = "gated"
+
+
+# -- 4: integrity -------------------------------------------------------------------------------
+
+
+class IntegrityError(GitindexError):
+    exit_code = 4
+    code = "integrity"
+
+
+class StoreCorrupt(IntegrityError):
+    code = "store_corrupt"
+
+
+class ChecksumMismatch(IntegrityError):
+    """An artifact's size or hash differs from its manifest (SN-7)."""
+
+    code = "checksum_mismatch"
+
+
+# -- 5: untrusted -------------------------------------------------------------------------------
+
+
+class Untrusted(GitindexError):
+    exit_code = 5
+    code = "untrusted"
+
+
+# -- 6: remote ----------------------------------------------------------------------------------
+
+
+class RemoteError(GitindexError):
+    exit_code = 6
+    code = "remote"
+
+
+class RemoteUnavailable(RemoteError):
+    code = "remote_unavailable"
+
+
+class RemoteDenied(RemoteError):
+    code = "remote_denied"
+
+
+class RemoteMissing(RemoteError):
+    """A key that is not there. A fact, not a failure: callers decide."""
+
+    code = "remote_missing"
+
+
+class OutcomeUnknown(RemoteError):
+    """A write whose answer was lost: it may or may not have landed."""
+
+    code = "outcome_unknown"
+
+
+# -- 7: busy ------------------------------------------------------------------------------------
+
+
+class LeaseHeld(GitindexError):
+    exit_code = 7
+    code = "busy"
+
+
+class LeaseLost(GitindexError):
+    """Our lease was stolen or vanished: stop, leave nothing visible (LE-1)."""
+
+    exit_code = 7
+    code = "lease_lost"
+
+
+# -- 8: versions --------------------------------------------------------------------------------
+
+
+class IncompatibleVersion(GitindexError):
+    exit_code = 8
+    code = "incompatible"

@@ -1,0 +1,35 @@
+"""Sub-words of code and prose: what the lexical index and the static embedder both see.
+
+`HTTPServer_v2` → http server v 2. One version names the rule; a change here changes what is indexed.
+"""
+
+from __future__ import annotations
+
+import re
+
+TOKENS_VERSION = "1"
+MAX_TOKEN = 40
+
+# An acronym before a capitalised word, a (capitalised) word, an acronym, or digits.
+_SUBWORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_WORD = re.compile(r"[^\W\d_]+|[0-9]+")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
+
+def subwords(text: str) -> list[str]:
+    """Lower-case sub-words in order; over-long ones are cut, never dropped."""
+    if text.isascii():
+        found = _SUBWORD.findall(text)
+    else:  # words with letters beyond ASCII stay whole: case says little in most scripts
+        found = [part for word in _WORD.findall(text) for part in (_SUBWORD.findall(word) if word.isascii() else (word,))]
+    return [token[:MAX_TOKEN] for token in " ".join(found).lower().split()]
+
+
+def terms(text: str) -> str:
+    """The sub-words as one string for a white-space tokenizer."""
+    return " ".join(subwords(text))
+
+
+def identifiers(text: str) -> str:
+    """Distinct whole identifiers, lower-case, in order of first appearance."""
+    return " ".join(dict.fromkeys(name[:MAX_TOKEN] for name in _IDENTIFIER.findall(text.lower())))

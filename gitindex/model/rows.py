@@ -1,0 +1,84 @@
+"""Records that extraction yields and segments hold. Tuples, because a build makes a million of them.
+
+Lines and columns are 1-based; columns count Unicode code points; byte ranges are half-open.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Symbol(NamedTuple):
+    name: str
+    qualified_name: str  # "Outer.inner", without the file's module
+    kind: str  # function method class interface struct enum trait module type constant variable field macro heading key
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    byte_start: int
+    byte_end: int
+    signature: str  # first line(s) up to the body, white space folded, ≤ 240 characters
+    doc: str  # doc comment or docstring, ≤ 400 characters, may be ""
+    parent: int  # index into Extraction.symbols, -1 at top level
+
+
+class Import(NamedTuple):
+    module: str  # as written, quotes removed: "os.path", "./util", "fmt"
+    name: str  # imported name, "*" for all, "" when the module itself is imported
+    alias: str  # local name when it differs, else ""
+    line: int
+
+
+class Call(NamedTuple):
+    callee: str  # last name of what is called: "save" in self.repo.save(x)
+    receiver: str  # what stands before it: "self.repo", "" for a bare call; ≤ 80 characters
+    line: int
+    column: int  # of the callee name
+    caller: int  # index into Extraction.symbols of the innermost enclosing definition, -1 at file level
+
+
+class Identifier(NamedTuple):
+    name: str
+    positions: bytes  # model.postings: (line, column) pairs of every occurrence in the syntax tree
+
+
+class Chunk(NamedTuple):
+    ordinal: int  # 0-based extraction order within the file; 0 is the anchor
+    kind: str  # "anchor" | "text"
+    text: str  # as embedded; holds no path, so a rename keeps its hash
+    chunk_hash: str
+    start_line: int
+    end_line: int  # inclusive
+    byte_start: int
+    byte_end: int
+    symbol: str  # qualified name of the definition it shows (the first, if several), or ""
+    symbol_kind: str
+    names: str  # space-joined names of all definitions that start in it
+    terms: str  # space-joined lower-case sub-words of text, in order (extract.tokens)
+    idents: str  # space-joined distinct lower-case whole identifiers of text
+
+
+class Entity(NamedTuple):
+    """Front matter of a note (QU-5). Dates are ISO-8601 or ""."""
+
+    topics: tuple[str, ...]
+    summary: str
+    created_at: str
+    session_id: str
+
+
+class Extraction(NamedTuple):
+    """Everything one file's bytes say. A pure function of (path suffix, bytes, settings)."""
+
+    language: str  # "" when no grammar knows the file
+    parse_error: bool
+    lines: int
+    interface_hash: str  # of the signatures visible to other files; "" without a grammar
+    symbols: tuple[Symbol, ...]
+    imports: tuple[Import, ...]
+    calls: tuple[Call, ...]
+    identifiers: tuple[Identifier, ...]
+    chunks: tuple[Chunk, ...]
+    entity: Entity | None
+    truncated: bool = False  # the chunk cap cut the file

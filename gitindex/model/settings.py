@@ -1,0 +1,70 @@
+"""Effective settings as frozen nouns. `config` reads them; everybody below only receives them (CF-1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+MAX_FILE_BYTES = 10 * 1024 * 1024
+MAX_CHUNKS_PER_FILE = 2000
+MAX_SYNC_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Hard upper bounds; configuration may lower them, never raise them."""
+
+    file_bytes: int = MAX_FILE_BYTES
+    chunks_per_file: int = MAX_CHUNKS_PER_FILE
+    sync_bytes: int = MAX_SYNC_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """`[index]`: what gets indexed and how it is cut."""
+
+    limits: Limits = field(default_factory=Limits)
+    include: tuple[str, ...] = ()  # globs of otherwise unsupported files to index
+    exclude: tuple[str, ...] = ()  # globs of files to leave out
+    untracked: bool = True
+    submodules: bool = False
+    chunk_chars: int = 750  # aimed-at size of a chunk
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedSettings:
+    """`[embedding]`: which embedder and its pinned identity."""
+
+    provider: str = "none"  # none | static | fake | sentence-transformers
+    model: str = ""
+    revision: str = ""
+    dimension: int = 0  # 0: the embedder's own
+    max_chars: int = 2000
+    batch: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """`[query]`: ranking and output; never changes what the index holds."""
+
+    limit: int = 10
+    snippet_lines: int = 12
+    per_file: int = 3
+    max_answer_chars: int = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteProposal:
+    """`[remote]`: what a repository proposes. Never acted on without the user's pin (RE-5)."""
+
+    url: str = ""
+    keys: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    index: IndexSettings = field(default_factory=IndexSettings)
+    embedding: EmbedSettings = field(default_factory=EmbedSettings)
+    query: QuerySettings = field(default_factory=QuerySettings)
+    remote: RemoteProposal = field(default_factory=RemoteProposal)
+    file_hash: str = ""  # sha256 of .gitindex.toml, "" without one

@@ -1,0 +1,41 @@
+"""Fixtures everybody shares: an isolated home and real git repositories.
+
+The default store location is a trap: a test that forgets to isolate itself fails instead of touching it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.gitrepo import GitRepo
+
+_KEEP = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "VIRTUAL_ENV", "COVERAGE_PROCESS_START", "COVERAGE_FILE"}
+_KEEP_PREFIX = ("PIP_", "NPM_CONFIG_", "npm_config_", "SSL_", "NODE_EXTRA", "PYTEST_", "COV_")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home of this test's own; no variable of the developer's leaks in."""
+    for name in list(os.environ):
+        if name not in _KEEP and not name.startswith(_KEEP_PREFIX):
+            monkeypatch.delenv(name)
+    where = tmp_path / "home"
+    where.mkdir()
+    monkeypatch.setenv("HOME", str(where))
+    monkeypatch.setenv("GITINDEX_HOME", str(where / ".gitindex"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "A U Thor")
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "author@example.com")
+    monkeypatch.setenv("GIT_COMMITTER_NAME", "C O Mitter")
+    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "committer@example.com")
+    return where
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    """An empty real git repository."""
+    return GitRepo.create(tmp_path / "repo")
