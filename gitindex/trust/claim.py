@@ -1,0 +1,178 @@
+"""What a publisher signs about one snapshot: an in-toto Statement v1 with our predicate (RE-4). Pure.
+
+Each field is checked for form here and for truth in `verify`. The subject is the table of contents, which
+names every object by hash and size, so one signature covers all bytes of the snapshot.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitindex.errors import UsageError
+from gitindex.trust import strictjson
+from gitindex.trust.keys import PublicKey, parse_public
+from gitindex.trust.strictjson import Malformed
+
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "https://github.com/gitindex/gitindex/snapshot/v1"
+MAX_SUCCESSORS = 8
+
+HASH = re.compile(r"[0-9a-f]{64}")
+COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
+FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+@dataclass(frozen=True, slots=True)
+class TocReference:
+    """The table of contents as stored (hash and size of the compressed object) and its size once unpacked."""
+
+    sha256: str
+    size: int
+    raw_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the table of contents; they cap a download before its first byte."""
+
+    artifacts: int
+    size: int
+    raw_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotClaim:
+    repository: str
+    commit: str
+    tree: str
+    config_fingerprint: str
+    format: int
+    toc: TocReference
+    totals: Totals
+    builder: str  # for people: "gitindex 1.2 on ci"
+    built_at: str  # UTC, seconds, "2026-01-02T03:04:05Z"
+    build_ms: int  # measured; what a fetch saved
+    successors: tuple[PublicKey, ...] = ()  # keys the signers hand over to (RE-5)
+
+    def __post_init__(self) -> None:
+        strictjson.matching(self.repository, REPOSITORY, "repository id")
+        strictjson.matching(self.commit, COMMIT, "commit")
+        strictjson.matching(self.tree, COMMIT, "tree")
+        strictjson.matching(self.config_fingerprint, FINGERPRINT, "config fingerprint")
+        strictjson.count(self.format, "format")
+        strictjson.text(self.builder, "builder")
+        _instant(self.built_at)
+        strictjson.count(self.build_ms, "build_ms")
+        _check_numbers(self.toc, self.totals)
+        if len(self.successors) > MAX_SUCCESSORS:
+            raise Malformed(f"more than {MAX_SUCCESSORS} successors")
+
+
+def encode(claim: SnapshotClaim) -> bytes:
+    """The statement's bytes: the payload to sign."""
+    predicate = {
+        "repository": claim.repository,
+        "commit": claim.commit,
+        "tree": claim.tree,
+        "config_fingerprint": claim.config_fingerprint,
+        "format": claim.format,
+        "toc": {"sha256": claim.toc.sha256, "size": claim.toc.size, "raw_size": claim.toc.raw_size},
+        "totals": {
+            "artifacts": claim.totals.artifacts,
+            "size": claim.totals.size,
+            "raw_size": claim.totals.raw_size,
+        },
+        "builder": claim.builder,
+        "built_at": claim.built_at,
+        "build_ms": claim.build_ms,
+        "successors": [key.line for key in claim.successors],
+    }
+    subject = {"name": f"{claim.repository}/{claim.commit}", "digest": {"sha256": claim.toc.sha256}}
+    return strictjson.dump(
+        {
+            "_type": STATEMENT_TYPE,
+            "subject": [subject],
+            "predicateType": PREDICATE_TYPE,
+            "predicate": predicate,
+        }
+    )
+
+
+def decode(payload: bytes, *, limit: int) -> SnapshotClaim:
+    """Read a statement; raises Malformed unless it is exactly what `encode` could have written."""
+    statement = strictjson.record(
+        strictjson.parse(payload, limit=limit),
+        ("_type", "subject", "predicateType", "predicate"),
+        "statement",
+    )
+    if statement["_type"] != STATEMENT_TYPE or statement["predicateType"] != PREDICATE_TYPE:
+        raise Malformed("not a statement about a gitindex snapshot")
+    claim = _predicate(statement["predicate"])
+    subject = {"name": f"{claim.repository}/{claim.commit}", "digest": {"sha256": claim.toc.sha256}}
+    if statement["subject"] != [subject]:
+        raise Malformed("the statement's subject is not the snapshot it describes")
+    return claim
+
+
+def peek_format(payload: bytes, *, limit: int) -> int | None:
+    """The format number alone, so that a newer format is named as such rather than called malformed."""
+    statement = strictjson.parse(payload, limit=limit)
+    predicate = statement.get("predicate") if isinstance(statement, dict) else None
+    value = predicate.get("format") if isinstance(predicate, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _predicate(value: object) -> SnapshotClaim:
+    fields = strictjson.record(value, SnapshotClaim.__dataclass_fields__, "predicate")
+    toc = strictjson.record(fields["toc"], TocReference.__dataclass_fields__, "toc")
+    totals = strictjson.record(fields["totals"], Totals.__dataclass_fields__, "totals")
+    return SnapshotClaim(
+        repository=strictjson.matching(fields["repository"], REPOSITORY, "repository id"),
+        commit=strictjson.matching(fields["commit"], COMMIT, "commit"),
+        tree=strictjson.matching(fields["tree"], COMMIT, "tree"),
+        config_fingerprint=strictjson.matching(fields["config_fingerprint"], FINGERPRINT, "fingerprint"),
+        format=strictjson.count(fields["format"], "format"),
+        toc=TocReference(
+            strictjson.matching(toc["sha256"], HASH, "toc digest"),
+            strictjson.count(toc["size"], "toc size"),
+            strictjson.count(toc["raw_size"], "toc raw size"),
+        ),
+        totals=Totals(*(strictjson.count(totals[name], name) for name in Totals.__dataclass_fields__)),
+        builder=strictjson.text(fields["builder"], "builder"),
+        built_at=strictjson.text(fields["built_at"], "built_at"),
+        build_ms=strictjson.count(fields["build_ms"], "build_ms"),
+        successors=_successors(fields["successors"]),
+    )
+
+
+def _successors(value: object) -> tuple[PublicKey, ...]:
+    listed = strictjson.items(value, "successors", most=MAX_SUCCESSORS)
+    try:
+        return tuple(parse_public(strictjson.text(line, "successor", most=512)) for line in listed)
+    except UsageError as error:
+        raise Malformed(f"a successor is not a public key: {error.message}") from None
+
+
+def _check_numbers(toc: TocReference, totals: Totals) -> None:
+    strictjson.matching(toc.sha256, HASH, "toc digest")
+    for what, value in (
+        ("toc size", toc.size),
+        ("toc raw size", toc.raw_size),
+        ("artifacts", totals.artifacts),
+        ("total size", totals.size),
+        ("total raw size", totals.raw_size),
+    ):
+        strictjson.count(value, what)
+
+
+def _instant(value: object) -> None:
+    """A real moment in the one spelling we write, so that it can be shown and compared as it is."""
+    stamp = strictjson.matching(value, _INSTANT, "built_at")
+    try:
+        datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%S%z")
+    except ValueError:
+        raise Malformed("built_at is not a date") from None

@@ -1,0 +1,106 @@
+"""DSSE v1 envelopes: the exact payload bytes are signed, so nothing needs canonical JSON (RE-4). Pure.
+
+Reading an envelope proves nothing; only `verify` turns one into something to rely on. Key ids are hints.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gitindex.trust import strictjson
+from gitindex.trust.keys import PublicKey, SigningKey
+from gitindex.trust.strictjson import Malformed
+
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+MAX_ENVELOPE_BYTES = 64 * 1024
+MAX_SIGNATURES = 16
+_SIGNATURE_BYTES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    key_id: str
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    payload_type: str
+    payload: bytes
+    signatures: tuple[Signature, ...]
+
+    @property
+    def message(self) -> bytes:
+        return pae(self.payload_type, self.payload)
+
+    def signed_by(self, key: PublicKey) -> bool:
+        """Whether any signature is this key's, whatever key id stands beside it."""
+        return any(key.verifies(signature.value, self.message) for signature in self.signatures)
+
+
+def pae(payload_type: str, payload: bytes) -> bytes:
+    """DSSE's pre-authentication encoding: lengths make the two parts inseparable."""
+    kind = payload_type.encode("utf-8")
+    return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+
+
+def sign(payload: bytes, keys: Sequence[SigningKey]) -> Envelope:
+    """A new envelope with one signature per key; two keys make the dual signature of a rotation."""
+    return add_signatures(Envelope(PAYLOAD_TYPE, payload, ()), keys)
+
+
+def add_signatures(envelope: Envelope, keys: Sequence[SigningKey]) -> Envelope:
+    """The same payload signed by further keys; a key that signed already is not added twice."""
+    new = tuple(
+        Signature(key.public.id, key.sign(envelope.message))
+        for key in keys
+        if not envelope.signed_by(key.public)
+    )
+    return Envelope(envelope.payload_type, envelope.payload, (*envelope.signatures, *new))
+
+
+def encode(envelope: Envelope) -> bytes:
+    """The bytes to publish. Raises Malformed rather than write what no reader would accept."""
+    data = strictjson.dump(
+        {
+            "payloadType": envelope.payload_type,
+            "payload": base64.b64encode(envelope.payload).decode(),
+            "signatures": [
+                {"keyid": one.key_id, "sig": base64.b64encode(one.value).decode()}
+                for one in envelope.signatures
+            ],
+        }
+    )
+    decode(data)
+    return data
+
+
+def decode(data: bytes) -> Envelope:
+    """Read an envelope without believing it. Raises Malformed; sizes are checked before parsing."""
+    parsed = strictjson.parse(data, limit=MAX_ENVELOPE_BYTES)
+    fields = strictjson.record(parsed, ("payloadType", "payload", "signatures"), "envelope")
+    payload_type = strictjson.text(fields["payloadType"], "payload type")
+    if payload_type != PAYLOAD_TYPE:
+        raise Malformed(f"payload type is {payload_type!r}, not {PAYLOAD_TYPE!r}")
+    listed = strictjson.items(fields["signatures"], "signatures", most=MAX_SIGNATURES)
+    return Envelope(payload_type, _base64(fields["payload"], "payload"), tuple(map(_signature, listed)))
+
+
+def _signature(value: object) -> Signature:
+    fields = strictjson.record(value, ("keyid", "sig"), "signature")
+    raw = _base64(fields["sig"], "signature")
+    if len(raw) != _SIGNATURE_BYTES:
+        raise Malformed("a signature is not 64 bytes")
+    return Signature(strictjson.text(fields["keyid"], "key id"), raw)
+
+
+def _base64(value: object, what: str) -> bytes:
+    if not isinstance(value, str):
+        raise Malformed(f"{what} is not a string")
+    try:
+        return base64.b64decode(value.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError):
+        raise Malformed(f"{what} is not base64") from None
