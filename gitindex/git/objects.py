@@ -1,0 +1,91 @@
+"""Trees and blobs by id. Two readers, one contract (`tests/git/test_objects.py` runs over both).
+
+The git program starts in milliseconds and reads everything; libgit2 is quicker in bulk but cannot open every
+repository. Paths are raw bytes; submodules appear as entries with mode 160000; trees never appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from gitindex.errors import GitError
+from gitindex.git.repo import Repo
+
+# Git knows the empty tree without having it; it may be in no object database.
+EMPTY_TREES = frozenset(
+    {
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+    }
+)
+
+
+class TreeEntry(NamedTuple):
+    path: bytes
+    mode: int
+    blob: str
+
+
+class TreeChange(NamedTuple):
+    path: bytes
+    old: TreeEntry | None
+    new: TreeEntry | None
+
+
+class Blob(NamedTuple):
+    id: str
+    size: int
+    data: bytes | None  # None when larger than asked for
+
+
+class Objects(Protocol):
+    def entries(self, tree: str) -> Iterator[TreeEntry]:
+        """Every blob, symlink and submodule below `tree`, in raw path order."""
+
+    def entry(self, tree: str, path: bytes) -> TreeEntry | None:
+        """The entry at exactly this path; None for a directory or nothing."""
+
+    def diff(self, old_tree: str | None, new_tree: str) -> list[TreeChange]:
+        """What differs, sorted by path: no renames; a changed type is one change with both sides."""
+
+    def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
+        """Blobs in the order asked for. Raises GitError naming an object that is missing or no blob."""
+
+    def has(self, object_id: str) -> bool:
+        """Whether the object is here, without asking a promisor for it."""
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def open_objects(repo: Repo, *, bulk: bool = False) -> Objects:
+    """A reader for `repo`: libgit2 for bulk work it can do, the git program otherwise."""
+    from gitindex.git.objects_cli import CliObjects
+
+    if bulk and repo.algorithm == "sha1":
+        from gitindex.git.objects_pygit2 import open_pygit2
+
+        found = open_pygit2(repo)
+        if found is not None:
+            return found
+    return CliObjects(repo)
+
+
+def changes_between(old: Iterable[TreeEntry], new: Iterable[TreeEntry]) -> list[TreeChange]:
+    """Pair two sides of a diff by path."""
+    before = {entry.path: entry for entry in old}
+    after = {entry.path: entry for entry in new}
+    return [
+        TreeChange(path, before.get(path), after.get(path)) for path in sorted(before.keys() | after.keys())
+    ]
+
+
+def missing(object_id: str) -> GitError:
+    return GitError(f"git object {object_id} is missing or not a blob", hint="git fsck", object_id=object_id)

@@ -1,0 +1,139 @@
+"""`Objects` over libgit2, for bulk work. Imported only when asked for; declines what it cannot read whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Any, Self
+
+import pygit2
+from pygit2.enums import DiffOption
+
+from gitindex.errors import GitError
+from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, changes_between, missing
+from gitindex.git.repo import Repo
+
+_TREE = 0o040000
+_RAW_ID = 20
+
+
+def open_pygit2(repo: Repo) -> Pygit2Objects | None:
+    """None when libgit2 cannot open the repository, or objects may be absent (partial clone)."""
+    try:
+        opened = pygit2.Repository(str(repo.git_dir))
+    except (pygit2.GitError, KeyError, ValueError):
+        return None
+    if _partial(opened.config):
+        opened.free()
+        return None
+    return Pygit2Objects(opened)
+
+
+class Pygit2Objects:
+    def __init__(self, opened: Any) -> None:  # noqa: ANN401 - pygit2 is untyped here
+        self._repo = opened
+        self._odb = opened.odb
+
+    def entries(self, tree: str) -> Iterator[TreeEntry]:
+        if tree not in EMPTY_TREES:
+            yield from self._walk(bytes.fromhex(tree), b"")
+
+    def entry(self, tree: str, path: bytes) -> TreeEntry | None:
+        at = TreeEntry(b"", _TREE, tree)
+        for name in path.split(b"/"):
+            if at.mode != _TREE or at.blob in EMPTY_TREES:
+                return None
+            found = next((item for item in self._children(bytes.fromhex(at.blob)) if item[1] == name), None)
+            if found is None:
+                return None
+            at = TreeEntry(path, found[0], found[2].hex())
+        return None if at.mode == _TREE else at
+
+    def diff(self, old_tree: str | None, new_tree: str) -> list[TreeChange]:
+        if old_tree is None or old_tree in EMPTY_TREES:
+            return [TreeChange(entry.path, None, entry) for entry in self.entries(new_tree)]
+        if new_tree in EMPTY_TREES:
+            return [TreeChange(entry.path, entry, None) for entry in self.entries(old_tree)]
+        deltas = self._tree(old_tree).diff_to_tree(
+            self._tree(new_tree), flags=DiffOption.INCLUDE_TYPECHANGE | DiffOption.SKIP_BINARY_CHECK
+        )
+        old, new = [], []
+        for delta in deltas.deltas:
+            old.extend(_side(delta.old_file))
+            new.extend(_side(delta.new_file))
+        return changes_between(old, new)
+
+    def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
+        for blob in blobs:
+            yield self._blob(blob, max_bytes)
+
+    def has(self, object_id: str) -> bool:
+        return object_id in EMPTY_TREES or self._odb.exists(object_id)
+
+    def close(self) -> None:
+        self._repo.free()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _walk(self, tree: bytes, prefix: bytes) -> Iterator[TreeEntry]:
+        for mode, name, child in self._children(tree):
+            if mode == _TREE:
+                yield from self._walk(child, prefix + name + b"/")
+            else:
+                yield TreeEntry(prefix + name, mode, child.hex())
+
+    def _children(self, tree: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+        """The raw tree object, parsed here: a Python object per entry of libgit2's costs twice as much."""
+        data = self._raw_tree(tree.hex())
+        at = 0
+        while at < len(data):
+            space = data.index(b" ", at)
+            end = data.index(b"\0", space) + 1
+            yield _mode(data[at:space]), data[space + 1 : end - 1], data[end : end + _RAW_ID]
+            at = end + _RAW_ID
+
+    def _raw_tree(self, tree: str) -> bytes:
+        try:
+            data: bytes = self._odb.read(tree)[1]
+        except (KeyError, pygit2.GitError) as error:
+            raise GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree) from error
+        return data
+
+    def _tree(self, tree: str) -> Any:  # noqa: ANN401 - pygit2 is untyped here
+        try:
+            return self._repo[tree].peel(pygit2.Tree)
+        except (KeyError, pygit2.GitError) as error:
+            raise GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree) from error
+
+    def _blob(self, blob: str, max_bytes: int) -> Blob:
+        try:
+            kind, size = self._odb.read_header(blob)
+            if kind != pygit2.enums.ObjectType.BLOB:
+                raise missing(blob)
+            return Blob(blob, size, self._odb.read(blob)[1] if size <= max_bytes else None)
+        except (KeyError, pygit2.GitError) as error:
+            raise missing(blob) from error
+
+
+def _side(file: Any) -> list[TreeEntry]:  # noqa: ANN401 - pygit2 is untyped here
+    mode = int(file.mode)
+    return [TreeEntry(file.raw_path, mode, str(file.id))] if mode else []
+
+
+def _mode(text: bytes) -> int:
+    """As `git ls-tree` prints it: old tools stored 100664, which git reads as 100644."""
+    mode = int(text, 8)
+    if mode & 0o170000 == 0o100000:
+        return 0o100755 if mode & 0o100 else 0o100644
+    return mode
+
+
+def _partial(config: Any) -> bool:  # noqa: ANN401 - pygit2 is untyped here
+    names = [entry.name.lower() for entry in config]
+    return any(name == "extensions.partialclone" or name.endswith(".promisor") for name in names)

@@ -1,0 +1,186 @@
+"""Where a repository is, what HEAD is, whether git is in the middle of something.
+
+`Repo.root` is the canonical root (ST-1): realpath of the work tree's top level; of a bare repository, itself.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.errors import GitError
+from gitindex.git.run import Stream, run
+
+# `rev-parse` echoes options it does not know: a separator that survives newlines in directory names.
+_MARK = "--gitindex-separator"
+_UNFINISHED = (
+    "rebase-merge",
+    "rebase-apply",
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+    "sequencer",
+    "index.lock",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Repo:
+    root: Path
+    git_dir: Path  # of this worktree
+    common_dir: Path  # shared by all worktrees
+    algorithm: str  # "sha1" | "sha256"
+    bare: bool
+    shallow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One commit, read once: `tree` always belongs to `commit`. Both None on an unborn branch."""
+
+    commit: str | None
+    tree: str | None
+    branch: str | None
+
+
+def discover(path: Path) -> Repo | None:
+    """The repository `path` lies in, or None. Raises GitError when git refuses it (safe.directory)."""
+    start = path if path.is_dir() else path.parent
+    try:
+        out = run(
+            start,
+            "rev-parse",
+            "--is-bare-repository",
+            "--is-shallow-repository",
+            "--show-object-format",
+            "--absolute-git-dir",
+            _MARK,
+            "--git-common-dir",
+            _MARK,
+            "--show-toplevel",
+        )
+    except GitError as error:  # without a work tree everything but the last answer is there
+        said = error.detail.get("stdout")
+        if not isinstance(said, bytes) or not said:
+            if _outside(error):
+                return None
+            raise _refusal(error, start) from error
+        out = said
+    return _parse(start, os.fsdecode(out))
+
+
+def head(repo: Repo) -> Head:
+    """HEAD as it is now; `commit` is None only when the branch has no commit yet."""
+    with Stream(repo.root, "cat-file", "--batch-check=%(objectname)") as answers:
+        commit = _ask(answers, "HEAD^{commit}")
+        tree = _ask(answers, f"{commit}^{{tree}}") if commit else None
+    if commit is None:
+        _require_unborn(repo)
+    elif tree is None:
+        raise GitError(f"the tree of commit {commit} is missing", hint="git fsck")
+    return Head(commit, tree, _branch(repo))
+
+
+def resolve(repo: Repo, rev: str) -> Head:
+    """The commit and tree a revision names. Raises GitError for a name git does not know."""
+    if rev and "\n" not in rev:
+        with Stream(repo.root, "cat-file", "--batch-check=%(objectname)") as answers:
+            commit = _ask(answers, f"{rev}^{{commit}}")
+            tree = _ask(answers, f"{commit}^{{tree}}") if commit else None
+        if commit and tree:
+            return Head(commit, tree, None)
+    raise GitError(f"unknown revision: {rev!r}", hint="git log --oneline --all")
+
+
+def busy(repo: Repo) -> str | None:
+    """The first sign of an unfinished git operation, by stat only."""
+    return next((name for name in _UNFINISHED if os.path.lexists(repo.git_dir / name)), None)
+
+
+def root_commits(repo: Repo) -> tuple[str, ...]:
+    """Parentless commits of HEAD's history, sorted; empty when unborn, or shallow (they are not there)."""
+    if repo.shallow or head(repo).commit is None:
+        return ()
+    out = run(repo.root, "rev-list", "--max-parents=0", "HEAD")
+    return tuple(sorted(out.decode().split()))
+
+
+def ancestors(repo: Repo, commit: str, limit: int) -> list[str]:
+    """`commit` and what it descends from, children before parents, at most `limit`."""
+    out = run(repo.root, "rev-list", "--topo-order", f"--max-count={limit}", "--end-of-options", commit)
+    return out.decode().split()
+
+
+def distance(repo: Repo, base: str, target: str) -> int | None:
+    """How many commits `target` is ahead of its ancestor `base`; None when it is none, or unknown here."""
+    try:
+        out = run(repo.root, "rev-list", "--count", "--left-right", "--end-of-options", f"{base}...{target}")
+    except GitError:
+        known = [_known(repo, commit) for commit in (base, target)]
+        if all(known):
+            raise
+        return None
+    behind, ahead = out.split()[:2]
+    return int(ahead) if int(behind) == 0 else None
+
+
+def _parse(start: Path, out: str) -> Repo | None:
+    facts, common, top = [*out.split(f"\n{_MARK}\n"), "", ""][:3]
+    bare, shallow, algorithm, git_dir = facts.split("\n", 3)
+    where = Path(git_dir).resolve()
+    if bare == "true":
+        root = where
+    elif top:
+        root = Path(top.removesuffix("\n")).resolve()
+    else:  # inside .git itself: the work tree is next to it, if it is anywhere
+        return discover(where.parent) if where.name == ".git" else None
+    shared = (start.absolute() / common).resolve()
+    return Repo(root, where, shared, algorithm, bare == "true", shallow == "true")
+
+
+def _outside(error: GitError) -> bool:
+    return "not a git repository" in str(error.detail.get("stderr", ""))
+
+
+def _refusal(error: GitError, start: Path) -> GitError:
+    said = str(error.detail.get("stderr", ""))
+    if "dubious ownership" not in said and "unsafe repository" not in said:
+        return error
+    return GitError(
+        f"git refuses the repository at {start}: it belongs to another user",
+        hint=f"git config --global --add safe.directory '{start.absolute()}'",
+    )
+
+
+def _ask(answers: Stream, name: str) -> str | None:
+    answers.send(os.fsencode(name) + b"\n")
+    line = answers.line().decode("utf-8", "replace")
+    return None if line.endswith((" missing", " ambiguous")) else line
+
+
+def _require_unborn(repo: Repo) -> None:
+    """A broken HEAD must not pass for an empty repository: that would delete every file from the index."""
+    try:
+        run(repo.root, "log", "-1", "--format=%H", "--no-show-signature")
+    except GitError as error:
+        if "does not have any commits yet" in str(error.detail.get("stderr", "")):
+            return
+        raise
+    raise GitError("HEAD cannot be read", hint="git fsck")
+
+
+def _branch(repo: Repo) -> str | None:
+    text = (repo.git_dir / "HEAD").read_text("utf-8", "surrogateescape").strip()
+    if text == "ref: refs/heads/.invalid":  # reftable keeps HEAD elsewhere and leaves this behind
+        text = "ref: " + os.fsdecode(run(repo.root, "symbolic-ref", "-q", "HEAD", ok=(0, 1))).strip()
+    name = text.removeprefix("ref: refs/heads/")
+    return name if name != text and name else None
+
+
+def _known(repo: Repo, commit: str) -> bool:
+    try:
+        return resolve(repo, commit).commit is not None
+    except GitError:
+        return False
