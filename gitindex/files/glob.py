@@ -1,0 +1,181 @@
+"""One gitignore pattern as a regular expression over bytes. Pure.
+
+Patterns come from untrusted repositories, so matching must not explode: every `*` but the last, and every
+stretch between two `**`, is an atomic group. Taking the earliest match there is enough, because what stands
+between two stars has a fixed width and what stands between two `**` a fixed number of slashes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_SPECIAL = b"*?[\\"
+_SLASH = ord("/")
+_NAMED: dict[bytes, frozenset[int]] = {
+    b"alnum": frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
+    b"alpha": frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
+    b"blank": frozenset(b" \t"),
+    b"cntrl": frozenset((*range(32), 127)),
+    b"digit": frozenset(b"0123456789"),
+    b"graph": frozenset(range(33, 127)),
+    b"lower": frozenset(range(ord("a"), ord("z") + 1)),
+    b"print": frozenset(range(32, 127)),
+    b"punct": frozenset(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"),
+    b"space": frozenset(b" \t\n\r"),  # git's own table: no vertical tab, no form feed
+    b"upper": frozenset(range(ord("A"), ord("Z") + 1)),
+    b"xdigit": frozenset(b"0123456789ABCDEFabcdef"),
+}
+
+
+class Malformed(ValueError):
+    """A pattern that matches nothing, ever (open bracket, unknown class, trailing backslash)."""
+
+
+class _Part(NamedTuple):
+    """`stars` says what precedes the expression: "" nothing, "*" a star, "**/" and "**" any directories."""
+
+    stars: str
+    expression: bytes
+
+
+def compile_glob(pattern: bytes) -> re.Pattern[bytes]:
+    """Matches the whole of a path relative to the pattern's directory; `pattern` has no leading slash.
+
+    Raises Malformed.
+    """
+    literal = _literal_length(pattern)
+    # Git compares the literal start by itself and globs only the rest, so `a**/b` spans directories.
+    parts = [_Part("", re.escape(pattern[:literal])), *_parts(pattern[literal:])]
+    stretches: list[list[_Part]] = [[]]
+    for part in parts:
+        if part.stars.startswith("**"):
+            stretches.append([])
+        stretches[-1].append(part)
+    body = b"".join(b"(?>%s)" % _stretch(stretch, last=False) for stretch in stretches[:-1])
+    return re.compile(body + _stretch(stretches[-1], last=True) + rb"\Z", re.DOTALL)
+
+
+def is_literal(pattern: bytes) -> bool:
+    return _literal_length(pattern) == len(pattern)
+
+
+def _literal_length(pattern: bytes) -> int:
+    return next((at for at, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
+
+
+def _stretch(parts: list[_Part], *, last: bool) -> bytes:
+    """Parts up to the next `**`; only the very last star of the pattern may need to try again."""
+    out = []
+    for at, (stars, expression) in enumerate(parts):
+        if stars == "*":
+            final = last and at == len(parts) - 1
+            out.append(b"[^/]*" + expression if final else b"(?>[^/]*?%s)" % expression)
+        else:
+            prefix = {"": b"", "**/": b"(?:.*?/)??", "**": b".*?"}[stars]
+            out.append(prefix + expression)
+    return b"".join(out)
+
+
+def _parts(pattern: bytes) -> Iterator[_Part]:
+    stars, run, at = "", bytearray(), 0
+    while at < len(pattern):
+        if pattern[at] != ord("*"):
+            piece, at = _single(pattern, at)
+            run += piece
+            continue
+        yield _Part(stars, bytes(run))
+        stars, at = _stars(pattern, at)
+        run = bytearray()
+    yield _Part(stars, bytes(run))
+
+
+def _stars(pattern: bytes, at: int) -> tuple[str, int]:
+    """A run of stars at `at`: what it means and where the pattern goes on."""
+    end = at
+    while end < len(pattern) and pattern[end] == ord("*"):
+        end += 1
+    bounded = at == 0 or pattern[at - 1] == _SLASH
+    if end - at > 1 and bounded:
+        if pattern[end : end + 1] == b"/":
+            return "**/", end + 1
+        if end == len(pattern) or pattern[end : end + 2] == b"\\/":
+            return "**", end
+    return "*", end
+
+
+def _single(pattern: bytes, at: int) -> tuple[bytes, int]:
+    """The expression for one byte of text, and the position after it."""
+    byte = pattern[at : at + 1]
+    if byte == b"?":
+        return b"[^/]", at + 1
+    if byte == b"[":
+        members, end = _bracket(pattern, at + 1)
+        return _set(members), end
+    if byte == b"\\":
+        if at + 1 == len(pattern):
+            raise Malformed("trailing backslash")
+        return re.escape(pattern[at + 1 : at + 2]), at + 2
+    return re.escape(byte), at + 1
+
+
+def _set(members: frozenset[int]) -> bytes:
+    allowed = sorted(members - {_SLASH})
+    if not allowed:
+        return rb"(?!)"
+    return b"[" + b"".join(rb"\x%02x" % byte for byte in allowed) + b"]"
+
+
+def _bracket(pattern: bytes, at: int) -> tuple[frozenset[int], int]:
+    """The bytes a bracket expression stands for, and the position after its `]`."""
+    negated = pattern[at : at + 1] in (b"!", b"^")
+    at += negated
+    members: set[int] = set()
+    previous = -1  # the start of a possible range
+    first = True
+    while first or pattern[at : at + 1] != b"]":
+        first = False
+        if at >= len(pattern):
+            raise Malformed("open bracket")
+        previous, at = _member(pattern, at, previous, members)
+    return frozenset(range(256)) - members if negated else frozenset(members), at + 1
+
+
+def _member(pattern: bytes, at: int, previous: int, members: set[int]) -> tuple[int, int]:
+    """Add one member or range at `at`; return what a following `-` would start from, and where to go on."""
+    byte = pattern[at]
+    following = pattern[at + 1 : at + 2]
+    if byte == ord("-") and previous >= 0 and following and following != b"]":
+        high, end = _escaped(pattern, at + 1)
+        members.update(range(previous, high + 1))
+        return -1, end
+    if byte == ord("[") and following == b":":
+        name, end = _class_name(pattern, at + 2)
+        if name is not None:
+            members |= _NAMED[name]
+            return -1, end
+    high, end = _escaped(pattern, at)
+    members.add(high)
+    return high, end
+
+
+def _escaped(pattern: bytes, at: int) -> tuple[int, int]:
+    if pattern[at] != ord("\\"):
+        return pattern[at], at + 1
+    if at + 1 >= len(pattern):
+        raise Malformed("open bracket")
+    return pattern[at + 1], at + 2
+
+
+def _class_name(pattern: bytes, at: int) -> tuple[bytes | None, int]:
+    """The name in `[:name:]`, or None when the bracket holds no such thing after all."""
+    end = pattern.find(b"]", at)
+    if end < 0:
+        raise Malformed("open bracket")
+    if end == at or pattern[end - 1 : end] != b":":
+        return None, at
+    name = pattern[at : end - 1]
+    if name not in _NAMED:
+        raise Malformed("unknown class")
+    return name, end + 1

@@ -1,0 +1,156 @@
+"""Git's ignore rules (EL-5), for rule files git itself would not read. Pure; git is the oracle in tests.
+
+Used for `.gitindexignore`, which holds for tracked files too, and for `.gitignore` files without git.
+Rules work on raw bytes, as git's do; a `str` path is taken as UTF-8.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from gitindex.files.glob import Malformed, compile_glob, is_literal
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    negated: bool
+    directory_only: bool
+    basename: bool  # no slash inside: compared with the last component at any depth
+    literal: bytes | None
+    suffix: bytes | None  # of "*suffix"
+    expression: re.Pattern[bytes] | None
+
+    def matches(self, path: bytes, name: bytes) -> bool:
+        """`path` is relative to the rule file's directory, `name` its last component."""
+        text = name if self.basename else path
+        if self.literal is not None:
+            return text == self.literal
+        if self.suffix is not None:
+            return text.endswith(self.suffix)
+        return self.expression is not None and self.expression.match(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """One rule file: the directory it stands in ("" for the root) and its rules in order."""
+
+    base: bytes
+    rules: tuple[Rule, ...]
+
+    @classmethod
+    def parse(cls, base: str | bytes, data: bytes) -> Self:
+        rules = (_rule(line) for line in _lines(data.removeprefix(_BOM)))
+        return cls(_bytes(base).strip(b"/"), tuple(rule for rule in rules if rule is not None))
+
+    @classmethod
+    def globs(cls, patterns: Iterable[str]) -> Self:
+        """Configured globs: the same language, without comments."""
+        rules = (_rule(pattern.encode("utf-8", "surrogateescape")) for pattern in patterns)
+        return cls(b"", tuple(rule for rule in rules if rule is not None))
+
+    def verdict(self, path: bytes, *, is_dir: bool) -> bool | None:
+        """What the last matching rule says of this very path (whole, from the root); None without one."""
+        inner = path[len(self.base) + 1 :] if self.base else path
+        name = path.rpartition(b"/")[2]
+        for rule in reversed(self.rules):
+            if (is_dir or not rule.directory_only) and rule.matches(inner, name):
+                return not rule.negated
+        return None
+
+
+class Ignore:
+    """Rule files of one tree. Immutable; remembers its answers for directories."""
+
+    def __init__(self, files: Iterable[IgnoreRules] = ()) -> None:
+        self._by_base = {rules.base: rules for rules in files if rules.rules}
+        self._directories: dict[bytes, bool] = {}
+
+    def with_rules(self, rules: IgnoreRules) -> Ignore:
+        """These rules and one more file; the old object stays as it was."""
+        return Ignore((*self._by_base.values(), rules))
+
+    def ignored(self, path: str | bytes, is_dir: bool) -> bool:
+        """Whether git would ignore the path: nothing below an ignored directory can be re-included."""
+        if not self._by_base:
+            return False
+        raw = _bytes(path)
+        return self._directory(raw.rpartition(b"/")[0]) or bool(self.verdict(raw, is_dir=is_dir))
+
+    def verdict(self, path: bytes, *, is_dir: bool) -> bool | None:
+        """The deepest rule file that says anything about this very path, parents left aside."""
+        for base in _bases(path):
+            rules = self._by_base.get(base)
+            said = rules.verdict(path, is_dir=is_dir) if rules else None
+            if said is not None:
+                return said
+        return None
+
+    def _directory(self, path: bytes) -> bool:
+        if not path:
+            return False
+        known = self._directories.get(path)
+        if known is None:
+            parent = path.rpartition(b"/")[0]
+            known = self._directory(parent) or bool(self.verdict(path, is_dir=True))
+            self._directories[path] = known
+        return known
+
+
+def fingerprint(files: Mapping[str, bytes]) -> str:
+    """`ignore_fingerprint` (CF-2): rule files in path order, each hashed as path NUL bytes."""
+    whole = hashlib.sha256()
+    for path, data in sorted((key.encode(), data) for key, data in files.items()):
+        whole.update(hashlib.sha256(path + b"\0" + data).digest())
+    return whole.hexdigest()
+
+
+def _bytes(path: str | bytes) -> bytes:
+    return path.encode("utf-8", "surrogateescape") if isinstance(path, str) else path
+
+
+def _bases(path: bytes) -> Iterator[bytes]:
+    """Directories above the path, deepest first, the root last."""
+    while path:
+        path = path.rpartition(b"/")[0]
+        yield path
+
+
+def _lines(data: bytes) -> Iterator[bytes]:
+    for line in data.split(b"\n"):
+        text = line.removesuffix(b"\r")
+        if text and not text.startswith(b"#"):
+            yield _trimmed(text.partition(b"\0")[0])
+
+
+def _trimmed(line: bytes) -> bytes:
+    """Without trailing spaces, unless a backslash keeps the first of them."""
+    text = line.rstrip(b" ")
+    backslashes = len(text) - len(text.rstrip(b"\\"))
+    return text + b" " if text != line and backslashes % 2 else text
+
+
+def _rule(line: bytes) -> Rule | None:
+    """None for a line that can match nothing."""
+    negated = line.startswith(b"!")
+    body = line[1:] if negated else line
+    directory_only = body.endswith(b"/")
+    pattern = body[:-1] if directory_only else body
+    basename = b"/" not in pattern
+    pattern = pattern.removeprefix(b"/")
+    if not pattern:
+        return None
+    literal = pattern if is_literal(pattern) else None
+    suffix = pattern[1:] if basename and pattern.startswith(b"*") and is_literal(pattern[1:]) else None
+    expression = None
+    if literal is None and suffix is None:
+        try:
+            expression = compile_glob(pattern)
+        except Malformed:
+            return None
+    return Rule(negated, directory_only, basename, literal, suffix, expression)

@@ -1,0 +1,81 @@
+"""Eligibility (EL-1, EL-6): one pure policy for indexing, navigation, metadata and fallback search.
+
+Three questions, cheapest first: what the path says, what the size says, what the bytes say; None means
+eligible so far. Includes only admit files of unknown language: they override no ignore or exclude rule (CF-1).
+"""
+
+from __future__ import annotations
+
+from gitindex.files.ignore import Ignore, IgnoreRules
+from gitindex.files.language import language_of
+from gitindex.model.settings import IndexSettings
+from gitindex.model.skips import Skip
+
+SUBMODULE_MODE = 0o160000
+
+_HEAD = 4096
+_LFS = b"version https://git-lfs.github.com/spec/v1\n"
+_LFS_MAX = 1024
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_TEXT = bytes((*b"\t\n\v\f\r\b\x1b", *range(32, 127), *range(128, 256)))
+_CONTROL_SHARE = 10  # more than a tenth of control bytes is no text
+
+
+class Policy:
+    def __init__(self, settings: IndexSettings, ignore: Ignore) -> None:
+        self._limit = settings.limits.file_bytes
+        self._ignore = ignore
+        self._include = Ignore([IgnoreRules.globs(settings.include)])
+        self._exclude = Ignore([IgnoreRules.globs(settings.exclude)])
+
+    def path_skip(self, path_key: str, mode: int) -> Skip | None:
+        """What name and mode alone rule out. A name without a suffix may be a script: only its bytes tell."""
+        if self._ignore.ignored(path_key, mode == SUBMODULE_MODE):
+            return Skip.IGNORED
+        if self._exclude.ignored(path_key, mode == SUBMODULE_MODE):
+            return Skip.EXCLUDED
+        if mode == SUBMODULE_MODE:
+            return Skip.SUBMODULE
+        if language_of(path_key) or not _has_suffix(path_key) or self._included(path_key):
+            return None
+        return Skip.UNSUPPORTED
+
+    def size_skip(self, size: int) -> Skip | None:
+        return Skip.TOO_LARGE if size > self._limit else None
+
+    def content_skip(self, path_key: str, data: bytes) -> Skip | None:
+        """What the whole content rules out; call it with a path that `path_skip` let through."""
+        if len(data) > self._limit:
+            return Skip.TOO_LARGE
+        if len(data) <= _LFS_MAX and data.startswith(_LFS):
+            return Skip.LFS_POINTER
+        encoding = _encoding_skip(data)
+        if encoding:
+            return encoding
+        if language_of(path_key, data[:_HEAD]) or self._included(path_key):
+            return None
+        return Skip.UNSUPPORTED
+
+    def _included(self, path_key: str) -> bool:
+        return self._include.ignored(path_key, False)
+
+
+def _encoding_skip(data: bytes) -> Skip | None:
+    if data.startswith(_UTF16):
+        return Skip.ENCODING
+    if b"\0" in data or _is_noise(data[:_HEAD]):
+        return Skip.BINARY
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return Skip.ENCODING
+    return None
+
+
+def _is_noise(head: bytes) -> bool:
+    return len(head.translate(None, _TEXT)) * _CONTROL_SHARE > len(head)
+
+
+def _has_suffix(path_key: str) -> bool:
+    """A leading dot makes a hidden file, not an extension."""
+    return "." in path_key.rpartition("/")[2].lstrip(".")

@@ -1,0 +1,222 @@
+"""Opening files below a root without ever leaving it (EL-3).
+
+Invariant: a descriptor that `Root.open` returns is a regular file whose every directory was reached from the
+root without a symlink, whatever is renamed meanwhile. The kernel does it where it has `openat2`; else each
+component is opened relative to its parent and refused when it is a link.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat
+import sys
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gitindex.errors import GitindexError
+
+_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
+_DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+_LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+
+_SYS_OPENAT2 = 437  # the same number on every Linux architecture
+_RESOLVE = 0x08 | 0x04 | 0x02  # BENEATH | NO_SYMLINKS | NO_MAGICLINKS
+_RACES = 64  # EAGAIN: a rename somewhere made the kernel unsure
+
+
+class ReadError(GitindexError):
+    """A file below the root could not be read; the class says why."""
+
+    code = "unreadable_file"
+
+
+class Vanished(ReadError):
+    """Not there (any more), or a parent is no directory (any more)."""
+
+
+class OutOfRoot(ReadError):
+    """A component is a symlink, or the path itself points outside."""
+
+
+class NotAFile(ReadError):
+    """A directory, fifo, socket or device."""
+
+
+class IsLink(NotAFile):
+    """The path itself is a symlink: read it with `Root.readlink`."""
+
+
+class Unreadable(ReadError):
+    """There, but permission or the disk refuses."""
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+class Root:
+    """A directory held open. Paths are raw bytes, relative to it."""
+
+    def __init__(self, path: Path, *, fallback: bool = False) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._kernel = not fallback and _kernel_resolves()
+
+    def open(self, path: bytes) -> int:
+        """A descriptor of the regular file at `path`. Raises a ReadError; never blocks on a fifo."""
+        fd = self._open(path, _FILE)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise NotAFile(f"not a regular file: {_shown(path)}")
+        return fd
+
+    def open_directory(self, path: bytes) -> int:
+        """A descriptor to list the directory at `path`; b"" is the root."""
+        return self._open(path, _LISTED) if path else os.open(".", _LISTED, dir_fd=self._fd)
+
+    def readlink(self, path: bytes) -> bytes:
+        parent, name = self._parent(path)
+        try:
+            return os.readlink(name, dir_fd=parent)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                raise NotAFile(f"not a symlink: {_shown(path)}") from error
+            raise _named(error, path) from error
+        finally:
+            os.close(parent)
+
+    def lstat(self, path: bytes) -> os.stat_result:
+        parent, name = self._parent(path)
+        try:
+            return os.stat(name, dir_fd=parent, follow_symlinks=False)
+        except OSError as error:
+            raise _named(error, path) from error
+        finally:
+            os.close(parent)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _parent(self, path: bytes) -> tuple[int, bytes]:
+        _check(path)
+        directory, _, name = path.rpartition(b"/")
+        if not directory:
+            return os.dup(self._fd), name
+        return self._open(directory, _DIRECTORY), name
+
+    def _open(self, path: bytes, flags: int) -> int:
+        _check(path)
+        try:
+            return _openat2(self._fd, path, flags) if self._kernel else _walk_open(self._fd, path, flags)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise self._link_or_gone(path) from error
+            raise _named(error, path) from error
+
+    def _link_or_gone(self, path: bytes) -> ReadError:
+        """Some component was no directory: name the first one that is not, as it is now."""
+        parts = path.split(b"/")
+        fd = os.dup(self._fd)
+        try:
+            for at, name in enumerate(parts):
+                mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
+                if stat.S_ISLNK(mode):
+                    last = at == len(parts) - 1
+                    kind = IsLink if last else OutOfRoot
+                    return kind(f"{_shown(b'/'.join(parts[: at + 1]))} is a symlink")
+                if not stat.S_ISDIR(mode):
+                    break
+                child = os.open(name, _DIRECTORY, dir_fd=fd)
+                os.close(fd)
+                fd = child
+        except OSError as error:
+            return _named(error, path)
+        finally:
+            os.close(fd)
+        return Vanished(f"no such file: {_shown(path)}")
+
+
+@cache
+def _kernel_resolves() -> bool:
+    """Whether `openat2` works here (old kernels lack it, some sandboxes forbid it)."""
+    if not sys.platform.startswith("linux"):
+        return False
+    here = os.open("/", _DIRECTORY)
+    try:
+        os.close(_openat2(here, b".", _DIRECTORY))
+    except OSError:
+        return False
+    finally:
+        os.close(here)
+    return True
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _openat2(directory: int, path: bytes, flags: int) -> int:
+    how = _How(flags, 0, _RESOLVE)
+    for _ in range(_RACES):
+        fd = _libc().syscall(
+            ctypes.c_long(_SYS_OPENAT2),
+            ctypes.c_int(directory),
+            ctypes.c_char_p(path),
+            ctypes.byref(how),
+            ctypes.c_size_t(ctypes.sizeof(how)),
+        )
+        if fd >= 0:
+            return int(fd)
+        code = ctypes.get_errno()
+        if code not in (errno.EAGAIN, errno.EINTR):
+            break
+    raise OSError(code, os.strerror(code))
+
+
+def _walk_open(root: int, path: bytes, flags: int) -> int:
+    """Component by component, each relative to its parent's descriptor and never through a link."""
+    *parents, name = path.split(b"/")
+    fd = os.dup(root)
+    try:
+        for parent in parents:
+            child = os.open(parent, _DIRECTORY, dir_fd=fd)
+            os.close(fd)
+            fd = child
+        return os.open(name, flags, dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+def _check(path: bytes) -> None:
+    parts = path.split(b"/")
+    if b"\0" in path or any(part in (b"", b".", b"..") for part in parts):
+        raise OutOfRoot(f"not a path below the root: {_shown(path)}")
+
+
+def _named(error: OSError, path: bytes) -> ReadError:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
+        return Vanished(f"no such file: {_shown(path)}")
+    if error.errno in (errno.ELOOP, errno.EXDEV):
+        return OutOfRoot(f"{_shown(path)} leads through a symlink")
+    if error.errno in (errno.ENXIO, errno.ENODEV, errno.EISDIR):
+        return NotAFile(f"not a regular file: {_shown(path)}")
+    return Unreadable(
+        f"cannot read {_shown(path)}: {error.strerror}", hint=f"check permissions of {_shown(path)}"
+    )
+
+
+def _shown(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")

@@ -1,0 +1,111 @@
+"""Reading a file that somebody may be writing (CS-3): stat, read, stat, and again if it moved."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gitindex.files.safeopen import IsLink, ReadError, Root, Unreadable
+
+LINK_MODE = 0o120000
+_PIECE = 1 << 20
+
+
+class Unstable(ReadError):
+    """The file kept changing while it was read."""
+
+
+class TooLarge(ReadError):
+    """Larger than asked for; nothing beyond that was read."""
+
+    def __init__(self, message: str, size: int) -> None:
+        super().__init__(message)
+        self.size = size
+
+
+class Read(NamedTuple):
+    data: bytes  # of a symlink: its target
+    mode: int  # as git stores it: 100644, 100755, 120000
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+def back_off(attempt: int) -> None:
+    time.sleep(0.005 * 2**attempt)
+
+
+def stable_read(
+    root: Root,
+    path: bytes,
+    max_bytes: int,
+    attempts: int = 5,
+    pause: Callable[[int], None] = back_off,
+) -> Read:
+    """The file's bytes as they were at one moment.
+
+    Raises Vanished, OutOfRoot, NotAFile, Unreadable, TooLarge, or Unstable after `attempts` tries.
+    """
+    for attempt in range(attempts):
+        try:
+            read = _read_file(root, path, max_bytes)
+        except IsLink:
+            read = _read_link(root, path)
+        if read is not None:
+            return read
+        if attempt + 1 < attempts:
+            pause(attempt)
+    raise Unstable(
+        f"{path.decode('utf-8', 'backslashreplace')} keeps changing while it is read", hint="gitindex sync"
+    )
+
+
+def _read_file(root: Root, path: bytes, max_bytes: int) -> Read | None:
+    fd = root.open(path)
+    try:
+        before = os.fstat(fd)
+        if before.st_size > max_bytes:
+            raise TooLarge(f"{path.decode('utf-8', 'backslashreplace')} is too large", before.st_size)
+        data = _bytes(fd, before.st_size + 1)
+        after = os.fstat(fd)
+    except OSError as error:
+        raise Unreadable(
+            f"cannot read {path.decode('utf-8', 'backslashreplace')}: {error.strerror}"
+        ) from error
+    finally:
+        os.close(fd)
+    if len(data) != before.st_size or _moment(before) != _moment(after):
+        return None
+    mode = 0o100755 if after.st_mode & stat.S_IXUSR else 0o100644
+    return Read(data, mode, after.st_size, after.st_mtime_ns, after.st_ctime_ns, after.st_ino)
+
+
+def _read_link(root: Root, path: bytes) -> Read | None:
+    before = root.lstat(path)
+    if not stat.S_ISLNK(before.st_mode):
+        return None
+    target = root.readlink(path)
+    after = root.lstat(path)
+    if _moment(before) != _moment(after):
+        return None
+    return Read(target, LINK_MODE, len(target), after.st_mtime_ns, after.st_ctime_ns, after.st_ino)
+
+
+def _bytes(fd: int, limit: int) -> bytes:
+    """At most `limit` bytes; one more than the size shows growth."""
+    pieces = []
+    while limit > 0:
+        piece = os.read(fd, min(limit, _PIECE))
+        if not piece:
+            break
+        pieces.append(piece)
+        limit -= len(piece)
+    return b"".join(pieces)
+
+
+def _moment(found: os.stat_result) -> tuple[int, int, int, int]:
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
