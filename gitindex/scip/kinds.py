@@ -1,0 +1,47 @@
+"""What a symbol is, in the words of `model.rows.Symbol.kind`: from SCIP's kind number, else from its
+descriptor.
+"""
+
+from __future__ import annotations
+
+from gitindex.scip.symbols import Tail, tail
+
+_BY_NUMBER = {
+    "class": (7, 20, 33, 75),
+    "method": (9, 18, 26, 45, 66, 67, 68, 69, 70, 71, 72, 74, 76, 80),
+    "function": (17, 34),
+    "interface": (21, 42, 86),
+    "trait": (53, 56, 85),
+    "struct": (46, 49, 59),
+    "enum": (11,),
+    "constant": (8, 12, 60),
+    "module": (16, 29, 30, 35, 36, 64),
+    "macro": (25,),
+    "type": (3, 10, 54, 55, 57, 58, 73),
+    "field": (4, 13, 15, 41, 47, 77, 78, 79, 81),
+    "variable": (61, 82),
+    "parameter": (27, 37, 38, 44, 52),
+}
+_NUMBERS = {number: kind for kind, numbers in _BY_NUMBER.items() for number in numbers}
+_BY_SUFFIX = {
+    "namespace": "module",
+    "meta": "module",
+    "type": "class",
+    "macro": "macro",
+    "type_parameter": "type",
+    "parameter": "parameter",
+}
+
+
+def kind_of(number: int, symbol: bytes, last: Tail | None) -> str:
+    """`symbol` and its last descriptor; a local without a number is a variable."""
+    known = _NUMBERS.get(number)
+    if known or last is None:
+        return known or "variable"
+    if last.suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[last.suffix]
+    parent = tail(symbol[: last.start])
+    inside = parent is not None and parent.suffix == "type"
+    if last.suffix == "method":
+        return "method" if inside else "function"
+    return "field" if inside else "variable"

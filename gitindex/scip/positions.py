@@ -1,0 +1,80 @@
+"""From a tool's columns and line rules to ours: lines end at LF, columns count code points, both 1-based.
+
+Tools disagree: columns are UTF-8, UTF-16 or UTF-32 units; pyright also ends lines at a lone CR, TypeScript at
+U+2028 and U+2029 too; a byte order mark is a column for one and nothing for the other. A position is
+therefore turned into a byte offset by the tool's rules and from there into ours. The mark never counts as a
+column here. Never `splitlines()`: it splits at ten further characters.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from gitindex.scip.schema import UTF8, UTF32
+
+_BOM = b"\xef\xbb\xbf"
+_BREAKS = re.compile(rb"\r\n|\r|\n")
+_BREAKS_UNICODE = re.compile(rb"\r\n|\r|\n|\xe2\x80[\xa8\xa9]")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How one tool counts."""
+
+    encoding: int
+    unicode_breaks: bool = False  # U+2028 and U+2029 end a line
+    bom_is_column: bool = False
+
+
+def simple(data: bytes, rules: Rules) -> bool:
+    """Whether the tool's lines are our lines and nothing but columns can differ."""
+    if data.startswith(_BOM) or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
+        return False
+    return not (rules.unicode_breaks and (b"\xe2\x80\xa8" in data or b"\xe2\x80\xa9" in data))
+
+
+class Text:
+    """One file's bytes with both line tables."""
+
+    def __init__(self, data: bytes, rules: Rules) -> None:
+        self.data = data
+        self.rules = rules
+        breaks = list((_BREAKS_UNICODE if rules.unicode_breaks else _BREAKS).finditer(data))
+        first = len(_BOM) if data.startswith(_BOM) and not rules.bom_is_column else 0
+        self._starts = [first, *(match.end() for match in breaks)]
+        self._ends = [*(match.start() for match in breaks), len(data)]
+        self._ours = [0, *(match.end() for match in re.finditer(b"\n", data))]
+
+    def offset(self, line: int, column: int) -> int | None:
+        """Byte offset of a zero-based position in the tool's units; None outside the text."""
+        if not 0 <= line < len(self._starts) or column < 0:
+            return None
+        start, end = self._starts[line], self._ends[line]
+        width = _width(self.data[start:end], column, self.rules.encoding)
+        return None if width is None else start + width
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """1-based line and code point column of a byte offset."""
+        line = bisect_right(self._ours, offset)
+        start = self._ours[line - 1]
+        if line == 1 and self.data.startswith(_BOM):
+            start = min(offset, len(_BOM))
+        return line, len(self.data[start:offset].decode("utf-8", "replace")) + 1
+
+
+def _width(line: bytes, column: int, encoding: int) -> int | None:
+    """Bytes that the first `column` units of `line` take; None when the line is shorter."""
+    if encoding == UTF8 or line[: column + 1].isascii():
+        return column if column <= len(line) else None
+    text = line.decode("utf-8", "replace")
+    if encoding == UTF32:
+        return len(text[:column].encode()) if column <= len(text) else None
+    units = width = 0
+    for character in text:
+        if units >= column:
+            break
+        units += 2 if character > "\uffff" else 1
+        width += len(character.encode())
+    return width if units >= column else None

@@ -1,0 +1,147 @@
+"""Reads a SCIP file document by document from a memory map, so memory is bounded by the largest document.
+
+The top level is walked by hand: a file cut off mid-way still gives every complete document before the cut,
+with `truncated` set. A document that does not parse is counted in `damaged` and left out.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from gitindex.errors import SemanticError
+from gitindex.scip import schema
+
+_METADATA, _DOCUMENT, _EXTERNAL = 1, 2, 3
+_LENGTH_DELIMITED = 2
+_SKIPPABLE = {1: 8, 5: 4}  # fixed64, fixed32
+
+
+class Tool(NamedTuple):
+    name: str
+    version: str
+    project_root: str
+    encoding: int  # text_document_encoding, as stored
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the parts of the file lie; half-open byte spans."""
+
+    metadata: tuple[tuple[int, int], ...]
+    documents: tuple[tuple[int, int], ...]
+    externals: tuple[tuple[int, int], ...]
+    truncated: bool
+
+
+def walk(data: bytes | mmap.mmap) -> Layout:
+    """Spans of all complete top-level parts, and whether the file ends in the middle of one."""
+    spans: dict[int, list[tuple[int, int]]] = {_METADATA: [], _DOCUMENT: [], _EXTERNAL: []}
+    at, size, truncated = 0, len(data), False
+    while at < size:
+        step = _part(data, at, size)
+        if step is None:
+            truncated = True
+            break
+        number, start, at = step
+        if number in spans:
+            spans[number].append((start, at))
+    return Layout(
+        tuple(spans[_METADATA]), tuple(spans[_DOCUMENT]), tuple(spans[_EXTERNAL]), truncated=truncated
+    )
+
+
+def _part(data: bytes | mmap.mmap, at: int, size: int) -> tuple[int, int, int] | None:
+    """(field number, start, end) of the part at `at`; None when it is cut off or not protobuf."""
+    tag = _varint(data, at, size)
+    if tag is None:
+        return None
+    number, wire, at = tag[0] >> 3, tag[0] & 7, tag[1]
+    if number == 0:
+        return None
+    if wire == _LENGTH_DELIMITED:
+        length = _varint(data, at, size)
+        if length is None or length[1] + length[0] > size:
+            return None
+        return number, length[1], length[1] + length[0]
+    if wire == 0:
+        value = _varint(data, at, size)
+        return None if value is None else (0, at, value[1])
+    end = at + _SKIPPABLE.get(wire, size)
+    return (0, at, end) if end <= size else None
+
+
+def _varint(data: bytes | mmap.mmap, at: int, size: int) -> tuple[int, int] | None:
+    value = shift = 0
+    while at < size and shift < 64:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+    return None
+
+
+class IndexFile:
+    """One open SCIP file. Use as a context manager; `damaged` grows while documents are read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.damaged = 0
+        try:
+            with path.open("rb") as file:
+                self._map: bytes | mmap.mmap = (
+                    mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
+                )
+        except OSError as error:
+            raise SemanticError(f"no readable SCIP file at {path.name}: {error.strerror}") from error
+        self.layout = walk(self._map)
+        self.truncated = self.layout.truncated
+
+    def __enter__(self) -> IndexFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(self._map, mmap.mmap):
+            self._map.close()
+
+    def tool(self) -> Tool:
+        """Who wrote the file; later metadata parts override earlier ones, as protobuf merges them."""
+        message = schema.plain().Metadata()
+        for start, end in self.layout.metadata:
+            try:
+                message.MergeFromString(self._map[start:end])
+            except DecodeError:
+                self.damaged += 1
+        info = message.tool_info
+        return Tool(info.name, info.version, message.project_root, message.text_document_encoding)
+
+    def documents(self, messages: Any = None) -> Iterator[Any]:  # noqa: ANN401 - classes built at run time
+        """Parsed documents, one at a time, of the plain schema unless another rendering is given."""
+        yield from self._parse(self.layout.documents, (messages or schema.plain()).Document)
+
+    def document(self, span: tuple[int, int], messages: Any) -> Any:  # noqa: ANN401
+        """One document by its span; None, and one more damaged, when it does not parse."""
+        return next(self._parse((span,), messages.Document), None)
+
+    def externals(self, messages: Any = None) -> Iterator[Any]:  # noqa: ANN401
+        """Symbols of other packages that the tool described."""
+        yield from self._parse(self.layout.externals, (messages or schema.plain()).SymbolInformation)
+
+    def _parse(self, spans: tuple[tuple[int, int], ...], message: Any) -> Iterator[Any]:  # noqa: ANN401
+        for start, end in spans:
+            try:
+                parsed = message.FromString(self._map[start:end])
+            except DecodeError:
+                self.damaged += 1
+                continue
+            yield parsed
