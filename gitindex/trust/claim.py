@@ -7,7 +7,7 @@ names every object by hash and size, so one signature covers all bytes of the sn
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from gitindex.errors import UsageError
@@ -28,10 +28,11 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 @dataclass(frozen=True, slots=True)
 class TocReference:
-    """The table of contents as stored (hash and size of the compressed object) and its size once unpacked."""
+    """The table of contents: hash and size of the compressed object, and of what it unpacks to."""
 
     sha256: str
     size: int
+    raw_sha256: str
     raw_size: int
 
 
@@ -80,12 +81,8 @@ def encode(claim: SnapshotClaim) -> bytes:
         "tree": claim.tree,
         "config_fingerprint": claim.config_fingerprint,
         "format": claim.format,
-        "toc": {"sha256": claim.toc.sha256, "size": claim.toc.size, "raw_size": claim.toc.raw_size},
-        "totals": {
-            "artifacts": claim.totals.artifacts,
-            "size": claim.totals.size,
-            "raw_size": claim.totals.raw_size,
-        },
+        "toc": asdict(claim.toc),
+        "totals": asdict(claim.totals),
         "builder": claim.builder,
         "built_at": claim.built_at,
         "build_ms": claim.build_ms,
@@ -139,6 +136,7 @@ def _predicate(value: object) -> SnapshotClaim:
         toc=TocReference(
             strictjson.matching(toc["sha256"], HASH, "toc digest"),
             strictjson.count(toc["size"], "toc size"),
+            strictjson.matching(toc["raw_sha256"], HASH, "toc raw digest"),
             strictjson.count(toc["raw_size"], "toc raw size"),
         ),
         totals=Totals(*(strictjson.count(totals[name], name) for name in Totals.__dataclass_fields__)),
@@ -159,6 +157,7 @@ def _successors(value: object) -> tuple[PublicKey, ...]:
 
 def _check_numbers(toc: TocReference, totals: Totals) -> None:
     strictjson.matching(toc.sha256, HASH, "toc digest")
+    strictjson.matching(toc.raw_sha256, HASH, "toc raw digest")
     for what, value in (
         ("toc size", toc.size),
         ("toc raw size", toc.raw_size),

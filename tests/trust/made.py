@@ -29,7 +29,7 @@ def snapshot_claim(**changes: Any) -> SnapshotClaim:
         tree="d" * 40,
         config_fingerprint="f" * 64,
         format=1,
-        toc=TocReference("1" * 64, 100, 300),
+        toc=TocReference("1" * 64, 100, "2" * 64, 300),
         totals=Totals(2, 1000, 4000),
         builder="gitindex on ci",
         built_at="2026-01-02T03:04:05Z",

@@ -1,0 +1,25 @@
+"""From a URL to a transport (RE-7). Heavy transports arrive late."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from gitindex.errors import UsageError
+from gitindex.remote.transport import RemoteOptions, Transport
+
+
+def open_transport(url: str, options: RemoteOptions | None = None) -> Transport:
+    """A transport for `s3://bucket/prefix` or `file:///directory`.
+
+    Raises UsageError for any other URL; contacts nobody.
+    """
+    scheme = urlsplit(url).scheme
+    if scheme == "file":
+        from gitindex.remote.transports import file
+
+        return file.FileTransport(file.parse_url(url))
+    if scheme == "s3":
+        from gitindex.remote.transports import s3
+
+        return s3.connect(url, options or RemoteOptions())
+    raise UsageError(f"not a remote: {url!r}", hint="use s3://BUCKET/PREFIX or file:///DIRECTORY")

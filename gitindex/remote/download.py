@@ -1,0 +1,195 @@
+"""Many objects at once, each capped by its signed size, hashed, then unpacked (RE-3).
+
+A partial body stays under `<partials>/<sha256>`; the next attempt, or the next run, resumes it by range.
+That directory belongs to one download at a time. Only whole, verified content reaches its destination. The
+first object that fails stops everything; nothing about a failure is remembered. Durability is the
+installer's part.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gitindex.errors import ChecksumMismatch, RemoteUnavailable, StorageFull
+from gitindex.remote import objects, pool
+from gitindex.remote.objects import Packed
+from gitindex.remote.transport import OnProgress, Patience, Progress, Stream, Transport
+
+THREADS = 16
+_SPARE_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An object and the files its content becomes."""
+
+    key: str
+    packed: Packed
+    destinations: tuple[Path, ...]
+
+
+@dataclass(slots=True)
+class _Job:
+    transport: Transport
+    partials: Path
+    patience: Patience
+    report: OnProgress
+    total: Progress
+    stop: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    seen: int = 0
+    finished: int = 0
+
+    def advance(self, amount: int, finished: int = 0) -> None:
+        with self.lock:
+            self.seen += amount
+            self.finished += finished
+            shown = min(self.seen, self.total.total_bytes)  # a restarted body counts once
+            self.report(self.total._replace(objects=self.finished, bytes=shown))
+
+
+def download(
+    transport: Transport,
+    wanted: Sequence[Wanted],
+    partials: Path,
+    *,
+    on_progress: OnProgress = lambda _: None,
+    threads: int = THREADS,
+    patience: Patience | None = None,
+) -> int:
+    """Fetch everything; returns the bytes received.
+
+    Raises ChecksumMismatch (wrong bytes), RemoteMissing, RemoteDenied, RemoteUnavailable, StorageFull.
+    """
+    waits = patience or Patience()
+    total = sum(one.packed.size for one in wanted)
+    partials.mkdir(parents=True, exist_ok=True, mode=0o700)
+    require_space(partials, total + sum(one.packed.raw_size * len(one.destinations) for one in wanted))
+    job = _Job(transport, partials, waits, on_progress, Progress(0, len(wanted), 0, total))
+    longest = max((waits.seconds(one.packed.size) for one in wanted), default=0.0)
+    ordered = sorted(wanted, key=lambda one: -one.packed.size)  # a large one last would run alone
+    received = 0
+    outcomes = pool.run(
+        lambda one: _fetch(job, one), ordered, threads=threads, seconds=longest * 1.5 + 1, stop=job.stop
+    )
+    with closing(outcomes):
+        for done in outcomes:
+            received += done.result
+    return received
+
+
+def require_space(where: Path, need: int) -> None:
+    """Signed sizes say what is coming; refuse before the first byte rather than fill the disk."""
+    free = shutil.disk_usage(where).free
+    if need + _SPARE_BYTES > free:
+        raise StorageFull(
+            f"the snapshot needs {need} bytes, but {free} are free at {where}", hint="gitindex gc --stores"
+        )
+
+
+def _fetch(job: _Job, one: Wanted) -> int:
+    partial = job.partials / one.packed.sha256
+    until = time.monotonic() + job.patience.seconds(one.packed.size)
+    job.advance(partial.stat().st_size if partial.exists() else 0)
+    received = _complete(job, one, partial, until)
+    try:
+        _deliver(partial, one)
+    except ChecksumMismatch:
+        if received >= one.packed.size or job.stop.is_set():
+            raise
+        # What an earlier run left may be what is wrong: the remote gets one chance to show better bytes.
+        received += _complete(job, one, partial, until)
+        _deliver(partial, one)
+    job.advance(0, 1)
+    return received
+
+
+def _complete(job: _Job, one: Wanted, partial: Path, until: float) -> int:
+    """Bring the partial file to its signed size, resuming after each broken connection."""
+    received = 0
+    failure: RemoteUnavailable | None = None
+    for attempt in range(job.patience.attempts):
+        if failure is not None:
+            job.stop.wait(min(job.patience.back_off * 2 ** (attempt - 1), until - time.monotonic()))
+        try:
+            received += _receive(job, one, partial, until)
+            return received
+        except RemoteUnavailable as error:
+            failure = error
+            if job.stop.is_set() or time.monotonic() > until:
+                break
+    assert failure is not None
+    raise failure
+
+
+def _receive(job: _Job, one: Wanted, partial: Path, until: float) -> int:
+    with partial.open("ab") as file:
+        have = file.seek(0, os.SEEK_END)
+        if have > one.packed.size:
+            have = file.truncate(0)
+        if have == one.packed.size:
+            return 0
+        with job.transport.open(one.key, offset=have) as stream:
+            _check_extent(stream, one.packed)
+            file.truncate(stream.offset)  # a server that ignores ranges starts over
+            received = _append(job, one, stream, file.fileno(), until)
+        if stream.offset + received < one.packed.size:
+            if not received:
+                file.truncate(0)
+            raise RemoteUnavailable(f"{one.key} ended early", hint="try again")
+    return received
+
+
+def _check_extent(stream: Stream, expected: Packed) -> None:
+    if stream.total is not None and stream.total != expected.size:
+        raise objects.mismatch(expected.sha256, f"has {stream.total} bytes instead of {expected.size}")
+    if stream.offset > expected.size:
+        raise objects.mismatch(expected.sha256, "starts beyond its own end")
+
+
+def _append(job: _Job, one: Wanted, stream: Stream, descriptor: int, until: float) -> int:
+    received = 0
+    for chunk in stream.chunks:
+        received += len(chunk)
+        if stream.offset + received > one.packed.size:
+            raise objects.mismatch(one.packed.sha256, f"is longer than {one.packed.size} bytes")
+        if job.stop.is_set():
+            raise RemoteUnavailable("stopped")
+        if time.monotonic() > until:
+            raise RemoteUnavailable(f"{one.key} is too slow; what arrived is kept", hint="try again")
+        _write_all(descriptor, chunk)
+        job.advance(len(chunk))
+    return received
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _deliver(partial: Path, one: Wanted) -> None:
+    """Hash, unpack beside the first destination, rename; the rest are copies of verified bytes.
+
+    The partial is used up either way: whole, it can only be right or wrong.
+    """
+    first, *others = one.destinations
+    first.parent.mkdir(parents=True, exist_ok=True)
+    temporary = first.with_name(f".{first.name}.{one.packed.sha256[:12]}")
+    try:
+        with partial.open("rb") as source, temporary.open("wb") as target:
+            objects.unpack(source, one.packed, target)
+        temporary.replace(first)
+    finally:
+        temporary.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
+    for other in others:
+        other.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(first, other)

@@ -1,0 +1,105 @@
+"""What a collection may delete, decided from values alone (RE-7). Pure: time is an argument.
+
+Rules: (G1) an object that a kept manifest references is never condemned; (G2) an object is deleted only
+when it was condemned by a mark at least `grace` ago, is still unreferenced, and was not written since that
+mark; (G3) an object younger than `grace` is never condemned: its manifest may be on the way. A publisher
+meets us half way: it rewrites condemned objects it needs (`upload`), which makes G2 spare them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitindex.errors import IntegrityError
+from gitindex.remote.transport import Entry
+from gitindex.trust import strictjson
+from gitindex.trust.strictjson import Malformed
+
+GRACE_SECONDS = 24 * 3600.0
+MAX_MARK_BYTES = 64 * 1024 * 1024
+_MAX_MARKED = 1_000_000
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What is on the remote: each manifest with the keys it references, and every object."""
+
+    manifests: Mapping[str, frozenset[str]]
+    objects: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The objects that nobody referenced at one moment of the remote's clock."""
+
+    time: float
+    keys: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class GcPlan:
+    drop: tuple[str, ...]  # manifests, deleted before anything they alone referenced can be condemned
+    sweep: tuple[Entry, ...]
+    mark: Mark | None  # to write; None keeps the present one, which is not ripe yet
+    known: frozenset[str]  # manifests this plan has seen; a new one makes it stale
+    kept_objects: int
+
+    @property
+    def freed_bytes(self) -> int:
+        return sum(entry.size for entry in self.sweep)
+
+
+def plan(
+    inventory: Inventory,
+    mark: Mark | None,
+    now: float,
+    *,
+    drop: frozenset[str] = frozenset(),
+    grace: float = GRACE_SECONDS,
+) -> GcPlan:
+    """One run of the collection: sweep a ripe mark, then mark anew."""
+    gone = drop & inventory.manifests.keys()
+    kept = [keys for name, keys in inventory.manifests.items() if name not in gone]
+    referenced = frozenset[str]().union(*kept)
+    idle = [entry for entry in inventory.objects if entry.key not in referenced]
+    sweep = _ripe(idle, mark, now, grace)
+    swept = {entry.key for entry in sweep}
+    condemned = {entry.key for entry in idle if now - entry.modified >= grace and entry.key not in swept}
+    waiting = mark is not None and now - mark.time < grace
+    return GcPlan(
+        drop=tuple(sorted(gone)),
+        sweep=sweep,
+        mark=None if waiting else Mark(now, frozenset(condemned)),
+        known=frozenset(inventory.manifests),
+        kept_objects=len(inventory.objects) - len(sweep),
+    )
+
+
+def _ripe(idle: list[Entry], mark: Mark | None, now: float, grace: float) -> tuple[Entry, ...]:
+    if mark is None or now - mark.time < grace:
+        return ()
+    return tuple(
+        entry
+        for entry in idle
+        if entry.key in mark.keys and entry.modified < mark.time and now - entry.modified >= grace
+    )
+
+
+def encode_mark(mark: Mark) -> bytes:
+    return strictjson.dump({"version": _VERSION, "time": int(mark.time), "keys": sorted(mark.keys)})
+
+
+def decode_mark(data: bytes) -> Mark:
+    try:
+        fields = strictjson.record(
+            strictjson.parse(data, limit=MAX_MARK_BYTES), ("version", "time", "keys"), "mark"
+        )
+        if fields["version"] != _VERSION:
+            raise Malformed("its version is unknown")
+        keys = strictjson.items(fields["keys"], "keys", most=_MAX_MARKED)
+        named = frozenset(strictjson.text(key, "key", most=512) for key in keys)
+        return Mark(float(strictjson.count(fields["time"], "time")), named)
+    except Malformed as error:
+        raise IntegrityError(f"the mark of the collection is malformed: {error}") from None

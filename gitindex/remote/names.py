@@ -1,0 +1,71 @@
+"""Where things are on a remote. Pure; the remote's own prefix belongs to the transport.
+
+`v1/<repository>/man/<config fingerprint, 16>/<commit>.json`  signed manifest, written last
+`v1/<repository>/obj/<aa>/<sha256 of stored bytes>`           compressed artifacts and tables of contents
+`v1/<repository>/gc/…`                                        the mark of a collection, and its clock
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gitindex.errors import UsageError
+from gitindex.trust.claim import COMMIT, FINGERPRINT, HASH, REPOSITORY
+
+_MANIFEST = re.compile(r"man/([0-9a-f]{16})/([0-9a-f]{40}|[0-9a-f]{64})\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The keys of one repository."""
+
+    repository: str
+
+    def __post_init__(self) -> None:
+        _require(REPOSITORY, self.repository, "repository id")
+
+    @property
+    def root(self) -> str:
+        return f"v1/{self.repository}/"
+
+    @property
+    def manifests(self) -> str:
+        return f"{self.root}man/"
+
+    @property
+    def objects(self) -> str:
+        return f"{self.root}obj/"
+
+    @property
+    def mark(self) -> str:
+        return f"{self.root}gc/mark.json"
+
+    @property
+    def clock(self) -> str:
+        return f"{self.root}gc/clock"
+
+    def manifests_of(self, config_fingerprint: str) -> str:
+        return f"{self.manifests}{_require(FINGERPRINT, config_fingerprint, 'config fingerprint')[:16]}/"
+
+    def manifest(self, config_fingerprint: str, commit: str) -> str:
+        return f"{self.manifests_of(config_fingerprint)}{_require(COMMIT, commit, 'commit')}.json"
+
+    def object(self, sha256: str) -> str:
+        _require(HASH, sha256, "object hash")
+        return f"{self.objects}{sha256[:2]}/{sha256}"
+
+    def manifest_commit(self, key: str) -> str | None:
+        """The commit whose manifest this key is, None for any other key."""
+        found = _MANIFEST.fullmatch(key.removeprefix(self.root)) if key.startswith(self.root) else None
+        return found[2] if found else None
+
+    def object_hash(self, key: str) -> str | None:
+        name = key.rpartition("/")[2]
+        return name if HASH.fullmatch(name) and key == self.object(name) else None
+
+
+def _require(pattern: re.Pattern[str], value: str, what: str) -> str:
+    if pattern.fullmatch(value) is None:
+        raise UsageError(f"not a {what}: {value!r}")
+    return value

@@ -1,0 +1,113 @@
+"""Stored form of an artifact: one zstd frame, named by the sha256 of its stored bytes.
+
+Packing is deterministic for one zstd version, so the same artifact is the same object; another version costs
+only reuse. Unpacking is bounded by the signed sizes and happens after the stored hash was checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from gitindex.errors import ChecksumMismatch
+
+LEVEL = 3
+_CHUNK = 1024 * 1024
+_MAX_WINDOW = 128 * 1024 * 1024  # a frame may ask for this much memory, whatever its size
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Identity of an artifact in both forms."""
+
+    sha256: str  # of the stored bytes
+    size: int
+    raw_sha256: str
+    raw_size: int
+
+
+class _Hashing:
+    """A reader or writer that hashes and counts what passes."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+        self.size = 0
+
+    def read(self, amount: int = -1) -> bytes:
+        return self._seen(self._file.read(amount))
+
+    def write(self, data: bytes) -> int:
+        self._seen(data)
+        return self._file.write(data)
+
+    def _seen(self, data: bytes) -> bytes:
+        self.digest.update(data)
+        self.size += len(data)
+        return data
+
+
+def pack(source: BinaryIO, size: int, target: BinaryIO) -> Packed:
+    """Compress `size` bytes of `source` into `target`."""
+    raw, stored = _Hashing(source), _Hashing(target)
+    compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False, write_content_size=True)
+    compressor.copy_stream(raw, stored, size=size, read_size=_CHUNK, write_size=_CHUNK)  # type: ignore[arg-type]
+    return Packed(stored.digest.hexdigest(), stored.size, raw.digest.hexdigest(), raw.size)
+
+
+def pack_file(source: Path, target: Path) -> Packed:
+    with source.open("rb") as reader, target.open("wb") as writer:
+        return pack(reader, source.stat().st_size, writer)
+
+
+def pack_bytes(data: bytes) -> tuple[Packed, bytes]:
+    target = io.BytesIO()
+    packed = pack(io.BytesIO(data), len(data), target)
+    return packed, target.getvalue()
+
+
+def unpack(source: BinaryIO, expected: Packed, target: BinaryIO) -> None:
+    """Check the stored bytes, then write the raw ones: never a byte more than signed.
+
+    Raises ChecksumMismatch. `decompress(max_output_size=…)` will not do: it ignores its limit when the
+    frame's header holds a size.
+    """
+    check_stored(source, expected)
+    source.seek(0)
+    written = _Hashing(target)
+    reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(source)
+    try:
+        while chunk := reader.read(min(_CHUNK, expected.raw_size + 1 - written.size)):
+            if written.size + len(chunk) > expected.raw_size:
+                raise mismatch(expected.sha256, f"unpacks to more than {expected.raw_size} bytes")
+            written.write(chunk)
+    except (zstandard.ZstdError, MemoryError) as error:
+        raise mismatch(expected.sha256, f"is not a zstd frame: {error}") from error
+    if (written.size, written.digest.hexdigest()) != (expected.raw_size, expected.raw_sha256):
+        raise mismatch(expected.sha256, "unpacks to other bytes than signed")
+
+
+def unpack_bytes(data: bytes, expected: Packed) -> bytes:
+    target = io.BytesIO()
+    unpack(io.BytesIO(data), expected, target)
+    return target.getvalue()
+
+
+def check_stored(source: BinaryIO, expected: Packed) -> None:
+    """Hash before anything interprets the bytes."""
+    reader = _Hashing(source)
+    while reader.size <= expected.size and reader.read(_CHUNK):
+        pass
+    if (reader.size, reader.digest.hexdigest()) != (expected.size, expected.sha256):
+        raise mismatch(expected.sha256, "does not hold the bytes its name says")
+
+
+def mismatch(sha256: str, why: str) -> ChecksumMismatch:
+    return ChecksumMismatch(
+        f"remote object {sha256} {why}", hint="gitindex verify; push the commit again", object=sha256
+    )

@@ -1,0 +1,95 @@
+"""Bounded parallel work that can be abandoned: daemon threads, results as they come, errors as values.
+
+A thread stuck in a socket (a server that drips headers) must keep neither the caller past its deadline nor
+the process from ending, which the standard executor's threads do.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from time import monotonic
+from typing import Generic, TypeVar
+
+from gitindex.errors import RemoteUnavailable
+
+T = TypeVar("T")
+R = TypeVar("R")
+_GRACE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T, R]):
+    item: T
+    outcome: Callable[[], R]
+
+    @property
+    def result(self) -> R:
+        """The value, or the worker's exception raised here."""
+        return self.outcome()
+
+
+def run(
+    work: Callable[[T], R], items: Sequence[T], *, threads: int, seconds: float, stop: threading.Event
+) -> Generator[Done[T, R], None, None]:
+    """Yield each item's outcome in order of completion.
+
+    Closing the iterator sets `stop`: no further item starts, and running ones get a moment to notice.
+    Raises RemoteUnavailable when no outcome arrives for `seconds`: a worker is stuck beyond its own deadline.
+    """
+    waiting: queue.SimpleQueue[T] = queue.SimpleQueue()
+    finished: queue.SimpleQueue[Done[T, R]] = queue.SimpleQueue()
+    for item in items:
+        waiting.put(item)
+    crew = [
+        threading.Thread(target=_labour, args=(work, waiting, finished, stop), daemon=True)
+        for _ in range(min(threads, len(items)))
+    ]
+    for thread in crew:
+        thread.start()
+    try:
+        for _ in items:
+            yield _next(finished, seconds)
+    finally:
+        stop.set()
+        _leave(crew)
+
+
+def _labour(
+    work: Callable[[T], R],
+    waiting: queue.SimpleQueue[T],
+    finished: queue.SimpleQueue[Done[T, R]],
+    stop: threading.Event,
+) -> None:
+    while not stop.is_set():
+        try:
+            item = waiting.get_nowait()
+        except queue.Empty:
+            return
+        finished.put(_attempt(work, item))
+
+
+def _attempt(work: Callable[[T], R], item: T) -> Done[T, R]:
+    future: Future[R] = Future()
+    try:
+        future.set_result(work(item))
+    except Exception as error:  # noqa: BLE001 (carried to the caller's thread, which decides)
+        future.set_exception(error)
+    return Done(item, future.result)
+
+
+def _next(finished: queue.SimpleQueue[Done[T, R]], seconds: float) -> Done[T, R]:
+    try:
+        return finished.get(timeout=seconds)
+    except queue.Empty:
+        raise RemoteUnavailable(f"the remote did not answer for {seconds:g} s", hint="try again") from None
+
+
+def _leave(crew: Sequence[threading.Thread]) -> None:
+    """Workers look at `stop` between chunks; one that is stuck is left behind and will write nothing more."""
+    until = monotonic() + _GRACE_SECONDS
+    for thread in crew:
+        thread.join(max(0.0, until - monotonic()))

@@ -1,0 +1,132 @@
+"""Table of contents of a snapshot: which artifact is which object. Pure.
+
+Its hash is signed, so it says what the publisher said; its paths are still checked: they become files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gitindex.errors import IntegrityError, UnsafePath
+from gitindex.model.paths import casefold_key, path_key
+from gitindex.remote import objects
+from gitindex.remote.objects import Packed
+from gitindex.trust import strictjson
+from gitindex.trust.claim import HASH, SnapshotClaim, TocReference, Totals
+from gitindex.trust.strictjson import Malformed
+
+VERSION = 1
+MAX_TOC_BYTES = 16 * 1024 * 1024
+MAX_ARTIFACTS = 100_000
+_FIELDS = ("path", "sha256", "size", "raw_sha256", "raw_size")
+
+
+@dataclass(frozen=True, slots=True)
+class TocEntry:
+    path: str  # inside the snapshot, `/` between names
+    packed: Packed
+
+
+@dataclass(frozen=True, slots=True)
+class Toc:
+    """Entries in order of path; two may share one object."""
+
+    entries: tuple[TocEntry, ...]
+
+    @property
+    def totals(self) -> Totals:
+        """Sizes of what is stored and of what unpacks, counting a shared object's stored bytes once."""
+        stored = {entry.packed.sha256: entry.packed.size for entry in self.entries}
+        return Totals(
+            len(self.entries), sum(stored.values()), sum(entry.packed.raw_size for entry in self.entries)
+        )
+
+
+def make(entries: Iterable[TocEntry]) -> Toc:
+    return _checked(tuple(sorted(entries, key=lambda entry: entry.path)))
+
+
+def encode(toc: Toc) -> bytes:
+    listed = [
+        {
+            "path": entry.path,
+            "sha256": entry.packed.sha256,
+            "size": entry.packed.size,
+            "raw_sha256": entry.packed.raw_sha256,
+            "raw_size": entry.packed.raw_size,
+        }
+        for entry in toc.entries
+    ]
+    return strictjson.dump({"version": VERSION, "artifacts": listed})
+
+
+def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
+    """Read a table of contents, and compare its sums with the claim that signed it.
+
+    Raises IntegrityError for anything but what `encode` writes.
+    """
+    try:
+        fields = strictjson.record(
+            strictjson.parse(data, limit=MAX_TOC_BYTES), ("version", "artifacts"), "table of contents"
+        )
+        if fields["version"] != VERSION:
+            raise Malformed(f"its version is {fields['version']!r}, this release reads {VERSION}")
+        listed = strictjson.items(fields["artifacts"], "artifacts", most=MAX_ARTIFACTS)
+        toc = _checked(tuple(map(_entry, listed)))
+        if claim is not None and toc.totals != claim.totals:
+            raise Malformed("its sums differ from the signed ones")
+    except Malformed as error:
+        raise IntegrityError(f"the table of contents is malformed: {error}", hint="gitindex verify") from None
+    return toc
+
+
+def pack(toc: Toc) -> tuple[TocReference, bytes]:
+    """The object to publish and what the claim says about it."""
+    packed, stored = objects.pack_bytes(encode(toc))
+    return TocReference(packed.sha256, packed.size, packed.raw_sha256, packed.raw_size), stored
+
+
+def unpack(stored: bytes, claim: SnapshotClaim) -> Toc:
+    """The table that a verified claim signed. Raises ChecksumMismatch, IntegrityError."""
+    said = claim.toc
+    if said.raw_size > MAX_TOC_BYTES:
+        raise IntegrityError(f"the table of contents has {said.raw_size} bytes, more than {MAX_TOC_BYTES}")
+    packed = Packed(said.sha256, said.size, said.raw_sha256, said.raw_size)
+    return decode(objects.unpack_bytes(stored, packed), claim)
+
+
+def _entry(value: object) -> TocEntry:
+    fields = strictjson.record(value, _FIELDS, "artifact")
+    packed = Packed(
+        strictjson.matching(fields["sha256"], HASH, "stored hash"),
+        strictjson.count(fields["size"], "stored size"),
+        strictjson.matching(fields["raw_sha256"], HASH, "raw hash"),
+        strictjson.count(fields["raw_size"], "raw size"),
+    )
+    return TocEntry(strictjson.text(fields["path"], "path", most=1024), packed)
+
+
+def _checked(entries: tuple[TocEntry, ...]) -> Toc:
+    """Paths that name exactly one file below the snapshot on any file system; one object, one size."""
+    objects: dict[str, Packed] = {}
+    for entry in entries:
+        if objects.setdefault(entry.packed.sha256, entry.packed) != entry.packed:
+            raise Malformed(f"object {entry.packed.sha256} is described in two ways")
+    paths = [_checked_path(entry.path) for entry in entries]
+    if paths != sorted(set(paths)) or len({casefold_key(path) for path in paths}) != len(paths):
+        raise Malformed("paths are not distinct and in order")
+    folders = {path[:at] for path in paths for at, letter in enumerate(path) if letter == "/"}
+    if folders & set(paths):
+        raise Malformed("a path is both a file and a directory")
+    return Toc(entries)
+
+
+def _checked_path(path: str) -> str:
+    try:
+        canonical = path_key(path)
+    except UnsafePath:
+        canonical = ""
+    if canonical != path or "\\" in path:
+        raise Malformed(f"{path!r} is not a path inside a snapshot")
+    return path

@@ -1,0 +1,132 @@
+"""The one protocol to a remote: a flat map from keys to immutable bytes.
+
+Every transport keeps to this: an object appears whole or not at all; a missing key is RemoteMissing (or
+None), a refusal RemoteDenied, a failure RemoteUnavailable, a write whose answer was lost OutcomeUnknown.
+Nothing is cached, and no transport checks content: whoever asked for bytes knows the hash they must have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+from gitindex.errors import ChecksumMismatch, RemoteUnavailable, UsageError
+
+Content = bytes | Path
+_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+
+
+class Entry(NamedTuple):
+    """One stored object; `modified` is the remote's clock, in seconds since the epoch."""
+
+    key: str
+    size: int
+    modified: float
+
+
+class Put(StrEnum):
+    CREATED = "created"
+    EXISTS = "exists"
+
+
+class Stream(NamedTuple):
+    """A body being received. `offset` is where its first byte really stands: a server may ignore a range."""
+
+    offset: int
+    total: int | None  # size of the whole object, where the server says so
+    chunks: Iterator[bytes]  # each read returns what is there, so that a deadline can be kept
+
+
+class Progress(NamedTuple):
+    objects: int
+    total_objects: int
+    bytes: int
+    total_bytes: int
+
+
+OnProgress = Callable[[Progress], None]  # called from worker threads, one at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, in one place so that tests can be impatient."""
+
+    attempts: int = 4
+    back_off: float = 0.2  # seconds before the second attempt, doubling
+    object_seconds: float = 60.0  # for any object, plus what its size needs
+    bytes_per_second: int = 64 * 1024  # slower than this is a drip, not a download
+
+    def seconds(self, size: int) -> float:
+        return self.object_seconds + size / self.bytes_per_second
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """What configuration says about a remote. Credentials are not here: boto3 finds them by its own chain."""
+
+    endpoint: str = ""
+    region: str = ""
+    connect_timeout: float = 5.0
+    read_timeout: float = 20.0
+    attempts: int = 4
+    connections: int = 32
+
+
+class Transport(Protocol):
+    url: str
+
+    def open(self, key: str, *, offset: int = 0) -> AbstractContextManager[Stream]:
+        """Receive an object from `offset`; beyond its end the stream is empty. Raises RemoteMissing."""
+
+    def head(self, key: str) -> Entry | None:
+        """Size and time of an object, None when there is none."""
+
+    def put_if_absent(self, key: str, content: Content) -> Put:
+        """Create an object. EXISTS leaves the old bytes; a server without conditions may replace them."""
+
+    def put(self, key: str, content: Content) -> None:
+        """Create or replace an object."""
+
+    def list(self, prefix: str) -> Iterator[Entry]:
+        """Every object whose key starts with `prefix`, in order of key."""
+
+    def delete(self, key: str) -> None:
+        """Remove an object; a missing one is fine."""
+
+
+def checked_key(key: str) -> str:
+    """A key of safe names only: no dot files, no `..`, nothing a shell or a file system reads differently."""
+    if len(key) > 512 or _KEY.fullmatch(key) is None:
+        raise UsageError(f"not a safe object key: {key!r}")
+    return key
+
+
+def get(transport: Transport, key: str, *, max_bytes: int, seconds: float = 60.0) -> bytes:
+    """A whole small object.
+
+    Raises ChecksumMismatch beyond `max_bytes`, RemoteUnavailable when it takes longer than `seconds`.
+    """
+    until = monotonic() + seconds
+    with transport.open(key) as stream:
+        if stream.total is not None and stream.total > max_bytes:
+            raise _too_large(key, max_bytes)
+        found = bytearray()
+        for chunk in stream.chunks:
+            found += chunk
+            if len(found) > max_bytes:
+                raise _too_large(key, max_bytes)
+            if monotonic() > until:
+                raise RemoteUnavailable(f"{key} took longer than {seconds:g} s", hint="try again")
+    if stream.total is not None and len(found) != stream.total:
+        raise RemoteUnavailable(f"{key} ended after {len(found)} of {stream.total} bytes", hint="try again")
+    return bytes(found)
+
+
+def _too_large(key: str, limit: int) -> ChecksumMismatch:
+    return ChecksumMismatch(f"{key} is larger than the {limit} bytes it may have", hint="gitindex verify")

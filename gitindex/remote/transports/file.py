@@ -1,0 +1,169 @@
+"""`file://` remotes: a directory, also a shared or a removable one.
+
+An object is written under a temporary name, flushed, and linked to its key: it appears whole or not at all.
+Modes follow the umask, so that a directory shared by a group stays readable to the group.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from gitindex.errors import (
+    GitindexError,
+    RemoteDenied,
+    RemoteError,
+    RemoteMissing,
+    RemoteUnavailable,
+    StorageFull,
+    UsageError,
+)
+from gitindex.remote.transport import Content, Entry, Put, Stream, checked_key
+
+_CHUNK = 256 * 1024
+_TEMPORARY = ".new-"
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV, errno.ENOSYS}
+
+
+class FileTransport:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.url = root.as_uri()
+
+    @contextmanager
+    def open(self, key: str, *, offset: int = 0) -> Iterator[Stream]:
+        with self._named(key), self._path(key).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(offset)
+            yield Stream(offset, size, iter(lambda: file.read(_CHUNK), b""))
+
+    def head(self, key: str) -> Entry | None:
+        try:
+            with self._named(key):
+                found = self._path(key).stat()
+        except RemoteMissing:
+            return None
+        return Entry(key, found.st_size, found.st_mtime)
+
+    def put_if_absent(self, key: str, content: Content) -> Put:
+        target = self._path(key)
+        with self._named(key):
+            if target.exists():
+                return Put.EXISTS
+            temporary = _staged(target, content)
+            try:
+                _link(temporary, target)
+            except FileExistsError:
+                return Put.EXISTS
+            finally:
+                temporary.unlink(missing_ok=True)
+            _sync_directory(target.parent)
+        return Put.CREATED
+
+    def put(self, key: str, content: Content) -> None:
+        target = self._path(key)
+        with self._named(key):
+            _staged(target, content).replace(target)
+            _sync_directory(target.parent)
+
+    def list(self, prefix: str) -> Iterator[Entry]:
+        """Walks the directory of the prefix only; unfinished writes and foreign names are not objects."""
+        start = self.root / prefix.rpartition("/")[0]
+        with self._named(prefix):
+            for key in sorted(self._keys(start)):
+                entry = self.head(key) if key.startswith(prefix) else None
+                if entry is not None:
+                    yield entry
+
+    def delete(self, key: str) -> None:
+        with self._named(key):
+            self._path(key).unlink(missing_ok=True)
+
+    @contextmanager
+    def _named(self, key: str) -> Iterator[None]:
+        """Give the operating system's errors our names; without the root, nothing is known."""
+        try:
+            yield
+        except GitindexError:
+            raise
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+            if not self.root.is_dir():
+                raise RemoteUnavailable(
+                    f"{self.root} is not a directory", hint="check that it is mounted"
+                ) from error
+            raise RemoteMissing(f"no object {key}") from error
+        except OSError as error:
+            raise _translated(error, key) from error
+
+    def _path(self, key: str) -> Path:
+        return self.root / checked_key(key)
+
+    def _keys(self, start: Path) -> Iterator[str]:
+        for directory, folders, files in os.walk(start):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            where = Path(directory).relative_to(self.root)
+            yield from ((where / name).as_posix() for name in files if not name.startswith("."))
+
+
+def parse_url(url: str) -> Path:
+    """The directory of a `file://` URL. Raises UsageError unless it is absolute and on this machine."""
+    parts = urlsplit(url)
+    path = unquote(parts.path)
+    if parts.netloc not in ("", "localhost") or not path.startswith("/") or parts.query or parts.fragment:
+        raise UsageError(f"not a file URL of an absolute path: {url!r}", hint="file:///path/to/directory")
+    return Path(path)
+
+
+def _translated(error: OSError, key: str) -> GitindexError:
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return RemoteDenied(
+            f"may not access {key}: {error.strerror}", hint="check the directory's permissions"
+        )
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull(f"no space left on the remote for {key}")
+    if error.errno is None:
+        return RemoteError(f"{key}: {error}")
+    return RemoteUnavailable(f"{key}: {error.strerror}", hint="check that the directory is mounted")
+
+
+def _staged(target: Path, content: Content) -> Path:
+    """The content, flushed, beside its target under a name that no key can have."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f"{_TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
+    try:
+        with temporary.open("xb") as file:
+            if isinstance(content, Path):
+                with content.open("rb") as source:
+                    shutil.copyfileobj(source, file, _CHUNK)
+            else:
+                file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _link(temporary: Path, target: Path) -> None:
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        temporary.replace(target)  # no hard links here; equal keys hold equal bytes, so a race is harmless
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,247 @@
+"""`s3://` remotes on any S3-compatible server; the only door to boto3.
+
+Correctness never rests on conditional writes (rclone ignores them, others answer 501): keys of objects name
+their content, so replacing one by itself is harmless. boto3 hands out truncated, padded and flipped bodies
+as success; whoever asked must check them. A lost answer to a write is its own outcome.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+from gitindex.errors import (
+    OutcomeUnknown,
+    RemoteDenied,
+    RemoteError,
+    RemoteMissing,
+    RemoteUnavailable,
+    UsageError,
+)
+from gitindex.remote.transport import Content, Entry, Put, RemoteOptions, Stream, checked_key
+from gitindex.remote.transports.s3answers import refusal
+
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+
+_CHUNK = 256 * 1024
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+_EXISTS = {304, 412}
+_CONFLICT = 409  # another conditional write is under way; botocore does not retry it
+_NOT_IMPLEMENTED = 501
+_OUT_OF_RANGE = 416
+_FACTS = {*_EXISTS, _CONFLICT, _NOT_IMPLEMENTED, _OUT_OF_RANGE}
+_md5 = partial(hashlib.md5, usedforsecurity=False)
+
+
+class _Raw(Protocol):
+    def read1(self, amount: int) -> bytes: ...
+
+
+class S3Transport:
+    """One client, shared by threads. Raises the errors of `transport`; never returns a boto3 type."""
+
+    def __init__(self, client: Any, bucket: str, prefix: str, attempts: int = 4) -> None:  # noqa: ANN401 (boto3 makes its client classes at run time)
+        self._client = client
+        self._bucket = bucket
+        self._prefix = prefix
+        self._attempts = attempts
+        self.url = f"s3://{bucket}/{prefix}".rstrip("/")
+
+    @contextmanager
+    def open(self, key: str, *, offset: int = 0) -> Iterator[Stream]:
+        wanted = {"Range": f"bytes={offset}-"} if offset else {}
+        with _reading(self.url, key):
+            try:
+                answer = self._client.get_object(**self._where(key), **wanted)
+            except self._client.exceptions.ClientError as error:
+                if _status(error) != _OUT_OF_RANGE:
+                    raise
+                answer = None
+            if answer is None:
+                yield Stream(offset, None, iter(()))
+                return
+            start, total = _extent(answer)
+            with answer["Body"] as raw:
+                yield Stream(start, total, _received(raw))
+
+    def head(self, key: str) -> Entry | None:
+        try:
+            with _reading(self.url, key):
+                found = self._client.head_object(**self._where(key))
+        except RemoteMissing:
+            return None
+        return Entry(key, int(found["ContentLength"]), found["LastModified"].timestamp())
+
+    def put_if_absent(self, key: str, content: Content) -> Put:
+        for _ in range(self._attempts):
+            try:
+                with _writing(self.url, key):
+                    self._send(key, content, IfNoneMatch="*")
+            except self._client.exceptions.ClientError as error:
+                status = _status(error)
+                if status in _EXISTS:
+                    return Put.EXISTS
+                if status == _NOT_IMPLEMENTED:
+                    return self._put_after_head(key, content)
+                continue
+            return Put.CREATED
+        if self.head(key) is not None:
+            return Put.EXISTS
+        raise OutcomeUnknown(f"writes of {key} kept conflicting", hint="push again")
+
+    def put(self, key: str, content: Content) -> None:
+        with _writing(self.url, key):
+            self._send(key, content)
+
+    def list(self, prefix: str) -> Iterator[Entry]:
+        pages = self._client.get_paginator("list_objects_v2")
+        with _reading(self.url, prefix, action="s3:ListBucket"):
+            for page in pages.paginate(Bucket=self._bucket, Prefix=self._prefix + prefix):
+                for one in page.get("Contents", ()):
+                    key = one["Key"].removeprefix(self._prefix)
+                    yield Entry(key, int(one["Size"]), one["LastModified"].timestamp())
+
+    def delete(self, key: str) -> None:
+        with _writing(self.url, key, action="s3:DeleteObject"):
+            self._client.delete_object(**self._where(key))
+
+    def _put_after_head(self, key: str, content: Content) -> Put:
+        """For servers without conditional writes: the race left open only rewrites equal bytes."""
+        if self.head(key) is not None:
+            return Put.EXISTS
+        self.put(key, content)
+        return Put.CREATED
+
+    def _send(self, key: str, content: Content, **condition: str) -> None:
+        """`upload_file` rejects conditions; the MD5 lets the server refuse a damaged upload."""
+        if isinstance(content, Path):
+            with content.open("rb") as body:
+                digest = hashlib.file_digest(body, _md5).digest()
+                body.seek(0)
+                self._put_object(key, body, digest, condition)
+        else:
+            self._put_object(key, content, _md5(content).digest(), condition)
+
+    def _put_object(self, key: str, body: bytes | IO[bytes], md5: bytes, condition: dict[str, str]) -> None:
+        self._client.put_object(
+            **self._where(key), Body=body, ContentMD5=base64.b64encode(md5).decode(), **condition
+        )
+
+    def _where(self, key: str) -> dict[str, str]:
+        return {"Bucket": self._bucket, "Key": self._prefix + checked_key(key)}
+
+
+def connect(url: str, options: RemoteOptions) -> S3Transport:
+    """A transport for `s3://bucket/prefix`; contacts nobody. Raises UsageError for a malformed URL."""
+    bucket, prefix = parse_url(url)
+    import boto3
+    from botocore.config import Config
+
+    config = Config(
+        s3={"addressing_style": "path" if options.endpoint else "auto"},
+        # The default trailing checksums make every PUT over TLS to rclone fail (MissingContentLength).
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        retries={"mode": "standard", "total_max_attempts": options.attempts},
+        connect_timeout=options.connect_timeout,
+        read_timeout=options.read_timeout,
+        max_pool_connections=options.connections,
+    )
+    client = boto3.session.Session().client(
+        "s3",
+        endpoint_url=options.endpoint or None,
+        region_name=options.region or ("us-east-1" if options.endpoint else None),
+        config=config,
+    )
+    return S3Transport(client, bucket, prefix, options.attempts)
+
+
+def parse_url(url: str) -> tuple[str, str]:
+    """Bucket and prefix (empty, or ending in `/`). Credentials have no place in a URL."""
+    parts = urlsplit(url)
+    prefix = parts.path.strip("/")
+    if parts.scheme != "s3" or parts.query or parts.fragment or not _BUCKET.fullmatch(parts.netloc):
+        raise UsageError(f"not an S3 URL: {url!r}", hint="use s3://BUCKET/PREFIX")
+    if prefix:
+        checked_key(prefix)
+    return parts.netloc, f"{prefix}/" if prefix else ""
+
+
+def _extent(answer: dict[str, Any]) -> tuple[int, int | None]:
+    """Where the body starts and how long the object is; rclone answers a range with status 200."""
+    found = _CONTENT_RANGE.fullmatch(answer.get("ContentRange") or "")
+    if found is None:
+        return 0, int(answer["ContentLength"])
+    return int(found[1]), None if found[2] == "*" else int(found[2])
+
+
+def _received(raw: _Raw) -> Iterator[bytes]:
+    """What has arrived, piece by piece: `read` would wait for a full buffer and outlive any deadline."""
+    while chunk := raw.read1(_CHUNK):
+        yield chunk
+
+
+def _status(error: ClientError) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+@contextmanager
+def _reading(url: str, key: str, action: str = "s3:GetObject") -> Iterator[None]:
+    """A failed read changed nothing: RemoteUnavailable."""
+    with _translating(f"{url}: {key}", action, RemoteUnavailable):
+        yield
+
+
+@contextmanager
+def _writing(url: str, key: str, action: str = "s3:PutObject") -> Iterator[None]:
+    """A failed write may have landed, unless the server was never reached: OutcomeUnknown."""
+    with _translating(f"{url}: {key}", action, OutcomeUnknown):
+        yield
+
+
+@contextmanager
+def _translating(where: str, action: str, lost: type[RemoteError]) -> Iterator[None]:
+    """Our names for what boto3 reports. Facts about a condition pass: only the caller knows what it asked."""
+    from botocore import exceptions as boto
+    from urllib3 import exceptions as urllib3
+
+    nobody = (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError)
+    unreached = (
+        boto.EndpointConnectionError,
+        boto.ConnectTimeoutError,
+        boto.ProxyConnectionError,
+        boto.SSLError,
+    )
+    broken = (
+        boto.HTTPClientError,
+        urllib3.HTTPError,
+        http.client.HTTPException,
+        TimeoutError,
+        ConnectionError,
+    )
+    try:
+        yield
+    except boto.ClientError as error:
+        if _status(error) in _FACTS:
+            raise
+        code = error.response.get("Error", {}).get("Code", "")
+        raise refusal(_status(error), code, where, action, lost) from error
+    except nobody as error:
+        hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"
+        raise RemoteDenied(f"{where}: {error}", hint=hint) from error
+    except unreached as error:
+        raise RemoteUnavailable(f"{where}: {error}", hint="check the endpoint and the network") from error
+    except broken as error:
+        raise lost(f"{where}: the connection failed: {error}", hint="try again") from error
+    except boto.BotoCoreError as error:
+        raise RemoteError(f"{where}: {error}", hint="check the remote's configuration") from error

@@ -1,0 +1,35 @@
+"""What an S3 server's refusal means, from its status and code. Pure, and without boto3."""
+
+from __future__ import annotations
+
+from gitindex.errors import RemoteDenied, RemoteError, RemoteMissing, RemoteUnavailable
+
+_DENIED_CODES = {
+    "AccessDenied",
+    "ExpiredToken",
+    "InvalidAccessKeyId",
+    "InvalidToken",
+    "RequestTimeTooSkewed",
+    "SignatureDoesNotMatch",
+}
+_NO_BUCKET = "NoSuchBucket"
+
+
+def refusal(status: int, code: str, where: str, action: str, lost: type[RemoteError]) -> RemoteError:
+    """The error for an answer; `lost` is what a failing server means for this kind of request."""
+    said = f"{code or 'no code'}, status {status}"
+    if code == _NO_BUCKET:
+        return RemoteUnavailable(f"{where}: there is no such bucket", hint="check the URL and the endpoint")
+    if status == 404:
+        return RemoteMissing(f"{where}: no such object")
+    if status in (401, 403) or code in _DENIED_CODES:
+        return RemoteDenied(
+            f"{where}: {action} was refused ({said})",
+            hint=f"check the credentials and that they allow {action}",
+            action=action,
+        )
+    if status >= 500 or status in (408, 429):
+        return lost(f"{where}: the server failed ({said})", hint="try again")
+    if 300 <= status < 400:
+        return RemoteUnavailable(f"{where}: redirected ({said})", hint="check the region and the endpoint")
+    return RemoteError(f"{where}: {action} failed ({said})", hint="check the remote's configuration")

@@ -1,0 +1,72 @@
+"""Session-scoped servers, and one transport fixture over every kind of remote."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from gitindex.remote.connect import open_transport
+from gitindex.remote.transport import Patience, RemoteOptions, Transport
+from gitindex.remote.transports.memory import MemoryTransport
+from tests.remote import servers
+from tests.remote.faults import FaultProxy
+from tests.remote.servers import BUCKET, Server
+
+IMPATIENT = Patience(attempts=3, back_off=0.0, object_seconds=5.0)
+
+
+@pytest.fixture(scope="session")
+def rclone_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with servers.rclone(tmp_path_factory.mktemp("rclone")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def moto_server() -> Iterator[Server]:
+    with servers.moto() as server:
+        yield server
+
+
+@dataclass(frozen=True)
+class Remote:
+    transport: Transport
+    conditional: bool
+
+
+Connect = Callable[..., Transport]
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch) -> Connect:
+    """A transport to a prefix of its own on a server, with credentials where a user would put them."""
+
+    def make(server: Server, *, endpoint: str = "", prefix: str = "", **options: object) -> Transport:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        wanted = {"attempts": 2, "read_timeout": 5.0, **options}
+        settings = RemoteOptions(endpoint or server.endpoint, **wanted)
+        return open_transport(f"s3://{BUCKET}/{prefix or uuid.uuid4().hex}", settings)
+
+    return make
+
+
+@pytest.fixture(params=["memory", "file", "rclone", "moto"])
+def remote(request: pytest.FixtureRequest, tmp_path, connect: Connect) -> Remote:
+    if request.param == "memory":
+        return Remote(MemoryTransport(), True)
+    if request.param == "file":
+        where = tmp_path / "remote"
+        where.mkdir()
+        return Remote(open_transport(where.as_uri()), True)
+    server: Server = request.getfixturevalue(f"{request.param}_server")
+    return Remote(connect(server), server.conditional)
+
+
+@pytest.fixture
+def faulty(moto_server: Server, connect: Connect) -> Iterator[tuple[FaultProxy, Transport]]:
+    """A transport whose way to the server leads through a proxy that misbehaves on request."""
+    with FaultProxy(moto_server.endpoint) as proxy:
+        yield proxy, connect(moto_server, endpoint=proxy.endpoint, attempts=1, read_timeout=0.5)
