@@ -1,7 +1,7 @@
 """Eligibility (EL-1, EL-6): one pure policy for indexing, navigation, metadata and fallback search.
 
 Three questions, cheapest first: what the path says, what the size says, what the bytes say; None means
-eligible so far. Includes only admit files of unknown language: they override no ignore or exclude rule (CF-1).
+eligible so far. Includes only admit files of unknown language: they override no other rule (CF-1).
 """
 
 from __future__ import annotations

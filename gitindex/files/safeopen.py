@@ -114,7 +114,10 @@ class Root:
         directory, _, name = path.rpartition(b"/")
         if not directory:
             return os.dup(self._fd), name
-        return self._open(directory, _DIRECTORY), name
+        try:
+            return self._open(directory, _DIRECTORY), name
+        except IsLink as error:
+            raise OutOfRoot(f"{_shown(path)} leads through a symlink") from error
 
     def _open(self, path: bytes, flags: int) -> int:
         _check(path)
