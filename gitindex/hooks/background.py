@@ -1,0 +1,41 @@
+"""How the worker behaves as a process: its own session, no borrowed descriptors, a small rotated log."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from gitindex.hooks import spawn
+
+_LOG_NAME = "worker.log"
+_LOG_BYTES = 256 * 1024
+_FORMAT = "%(asctime)s %(process)d %(levelname)s %(message)s"
+
+
+def become() -> None:
+    """Finish what the shim began, where it lacked `setsid` or met a descriptor above nine."""
+    spawn.close_inherited()
+    with contextlib.suppress(PermissionError):  # already the leader of its session
+        os.setsid()
+
+
+@contextlib.contextmanager
+def logged(folder: Path) -> Iterator[None]:
+    """Send our log records to `folder`; nothing else can be seen of a process without a terminal."""
+    if not folder.is_dir():
+        yield
+        return
+    handler = RotatingFileHandler(folder / _LOG_NAME, maxBytes=_LOG_BYTES, backupCount=1, delay=True)
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    root = logging.getLogger("gitindex")
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()

@@ -1,0 +1,91 @@
+"""Install, uninstall and question the native hooks of one repository (HK-4).
+
+Prefers git's configuration (2.54 and newer); else hook files, only below the git directory; else says what
+to add by hand. Uninstall leaves the repository byte for byte as it was before install.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.git.repo import Repo
+from gitindex.hooks import confighook, flight, hookfile, managers, note, place, shim
+from gitindex.hooks.events import EVENTS
+from gitindex.hooks.hookfile import Outcome
+from gitindex.hooks.place import Place
+from gitindex.hooks.reach import Status, status
+
+__all__ = ["Outcome", "Report", "Status", "install", "status", "uninstall"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was done for each event; `leftovers` are folders a running worker still holds."""
+
+    outcomes: tuple[Outcome, ...]
+    leftovers: tuple[Path, ...] = ()
+
+    @property
+    def refused(self) -> tuple[Outcome, ...]:
+        return tuple(outcome for outcome in self.outcomes if outcome.action == "refused")
+
+
+def install(repo: Repo, *, python: str = sys.executable) -> Report:
+    """Make the four events reach us. Events that belong to another manager come back refused, with a snippet.
+
+    Raises HookError for a bare repository, or when this installation lost its shim.
+    """
+    where = place.locate(repo)
+    script = shim.path()
+    calls = {event: shim.call(event, python, script) for event in EVENTS}
+    if where.config_hooks:
+        for event in reversed(EVENTS):  # files of an install by an older git would only start a second worker
+            _remove_files(where, event)
+        return Report(tuple(confighook.install(repo, event, call) for event, call in calls.items()))
+    return Report(tuple(_install_file(where, event, call) for event, call in calls.items()))
+
+
+def uninstall(repo: Repo, *, patience: float = 5.0) -> Report:
+    """Remove everything of ours from configuration, hook files and the git directories of all worktrees."""
+    where = place.locate(repo)
+    outcomes = [*confighook.uninstall(repo)]
+    for event in reversed(EVENTS):  # the first file made the folder, so it goes last
+        outcomes += _remove_files(where, event)
+    leftovers = [
+        folder for git_dir in where.git_dirs() if (folder := _drop_state(git_dir, patience)) is not None
+    ]
+    return Report(tuple(outcomes), tuple(leftovers))
+
+
+def _install_file(where: Place, event: str, call: str) -> Outcome:
+    top = where.repo.root
+    if where.ours_to_write:
+        return hookfile.install(where.hooks_dir, event, call, top)
+    manager = managers.owns_folder(where.hooks_dir, top)
+    reason = f"core.hooksPath leads to {where.hooks_dir}, which is not ours to change"
+    return hookfile.refuse(event, where.hooks_dir / event, reason, manager, call, top)
+
+
+def _remove_files(where: Place, event: str) -> list[Outcome]:
+    return [done for folder in where.folders() for done in hookfile.uninstall(folder, event)]
+
+
+def _drop_state(git_dir: Path, patience: float) -> Path | None:
+    """Remove notes, log and journal; the folder itself when a worker does not let go of it in time."""
+    folder = note.folder(git_dir)
+    if not folder.is_dir():
+        return None
+    note.take(git_dir)  # a waiting worker finds nothing to do
+    deadline = time.monotonic() + patience
+    while True:
+        with flight.alone(git_dir) as alone:
+            if alone:
+                shutil.rmtree(folder)
+                return None
+        if time.monotonic() >= deadline:
+            return folder
+        time.sleep(0.05)

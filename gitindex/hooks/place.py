@@ -1,0 +1,59 @@
+"""Where hooks of a repository live and what its git can do: questions only, nothing is changed."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.errors import HookError
+from gitindex.git.repo import Repo
+from gitindex.git.run import run
+
+CONFIG_HOOKS_SINCE = (2, 54)
+HOOK_RUN_SINCE = (2, 36)
+
+
+@dataclass(frozen=True)
+class Place:
+    repo: Repo
+    hooks_dir: Path  # where git looks, `core.hooksPath` included
+    git_version: tuple[int, int]
+
+    @property
+    def ours_to_write(self) -> bool:
+        """Only below the git directory: anything else is tracked, shared or somebody's own."""
+        return self.hooks_dir.resolve().is_relative_to(self.repo.common_dir)
+
+    @property
+    def config_hooks(self) -> bool:
+        return self.git_version >= CONFIG_HOOKS_SINCE
+
+    def folders(self) -> list[Path]:
+        """Folders that may hold a hook file of ours, also one that `core.hooksPath` has hidden since."""
+        usual = self.repo.common_dir / "hooks"
+        return [usual, self.hooks_dir] if self.ours_to_write and self.hooks_dir != usual else [usual]
+
+    def git_dirs(self) -> list[Path]:
+        """The git directory of every worktree that shares these hooks."""
+        linked = self.repo.common_dir / "worktrees"
+        return [self.repo.common_dir, *(sorted(linked.iterdir()) if linked.is_dir() else [])]
+
+
+def locate(repo: Repo) -> Place:
+    """Raises HookError for a bare repository: nothing is checked out there, and nothing to index."""
+    if repo.bare:
+        raise HookError(
+            f"{repo.root} is a bare repository: it has no work tree to index after a commit",
+            hint="gitindex build --commit HEAD",
+        )
+    answer = os.fsdecode(run(repo.root, "rev-parse", "--git-path", "hooks")).removesuffix("\n")
+    return Place(repo, Path(os.path.normpath(repo.root / answer)), version(repo.root))
+
+
+def version(root: Path) -> tuple[int, int]:
+    match = re.search(rb"(\d+)\.(\d+)", run(root, "version"))
+    if match is None:
+        raise HookError("git does not say its version", hint="git version")
+    return int(match[1]), int(match[2])

@@ -1,0 +1,155 @@
+"""The user's `.pre-commit-config.yaml`: find our hook in it, or add it without touching another byte.
+
+The text is edited, never dumped again: comments, quotes and spacing are the user's. Invariant: the parsed
+result is the old document plus our entries, or HookError says what to paste.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gitindex.errors import HookError
+from gitindex.hooks.events import EVENTS
+
+CONFIG = ".pre-commit-config.yaml"
+SOURCE = "https://github.com/gitindex/gitindex"
+IDS = ("gitindex", "gitindex-system")
+_TYPES = "default_install_hook_types"
+
+
+def snippet(rev: str, hook: str = IDS[0]) -> str:
+    """A complete configuration with our hook alone."""
+    return f"{_types_line()}\nrepos:\n{_item(rev, hook, '')}"
+
+
+def mentions(top: Path, event: str) -> bool:
+    """Whether the configuration of the work tree runs us at `event`."""
+    try:
+        document = yaml.safe_load((top / CONFIG).read_text("utf-8"))
+    except (FileNotFoundError, yaml.YAMLError, UnicodeDecodeError):
+        return False
+    return any(event in hook.get("stages", EVENTS) for hook in _hooks(document))
+
+
+def add(text: str, rev: str, hook: str = IDS[0]) -> str:
+    """The configuration with our hook and the hook types it needs; unchanged when it is there already.
+
+    Raises HookError when the text is not a configuration, or is written in a way we cannot extend safely.
+    """
+    if not text.strip():
+        return snippet(rev, hook)
+    try:
+        before = yaml.safe_load(text)
+        if any(True for _ in _hooks(before)):
+            return text
+        after = _with_types(_with_item(text, rev, hook))
+        complete = yaml.safe_load(after) == _expected(before, rev, hook)
+    except (yaml.YAMLError, _UnclearError) as error:
+        raise _by_hand(rev, hook) from error
+    if not complete:
+        raise _by_hand(rev, hook)
+    return after
+
+
+class _UnclearError(Exception):
+    """The text is valid but of a shape that has no obvious place for an addition."""
+
+
+def _by_hand(rev: str, hook: str) -> HookError:
+    return HookError(
+        f"cannot extend {CONFIG} safely; add this by hand:\n{snippet(rev, hook)}", hint=f"edit {CONFIG}"
+    )
+
+
+def _hooks(document: object) -> list[dict[str, Any]]:
+    """Our hooks in a parsed configuration, whatever repository they come from."""
+    repos = document.get("repos") if isinstance(document, dict) else None
+    entries = [repo for repo in repos or [] if isinstance(repo, dict)]
+    found = [hook for repo in entries for hook in repo.get("hooks") or [] if isinstance(hook, dict)]
+    return [hook for hook in found if hook.get("id") in IDS or "gitindex hooks run" in str(hook.get("entry"))]
+
+
+def _expected(before: dict[str, Any], rev: str, hook: str) -> dict[str, Any]:
+    types = before.get(_TYPES, ["pre-commit"])
+    item = yaml.safe_load(_item(rev, hook, ""))
+    missing = [event for event in EVENTS if event not in types]
+    return {**before, _TYPES: [*types, *missing], "repos": [*(before.get("repos") or []), *item]}
+
+
+def _item(rev: str, hook: str, pad: str) -> str:
+    lines = (f"- repo: {SOURCE}", f"  rev: {rev}", "  hooks:", f"    - id: {hook}")
+    return "".join(f"{pad}{line}\n" for line in lines)
+
+
+def _types_line() -> str:
+    return f"{_TYPES}: [{', '.join(('pre-commit', *EVENTS))}]"
+
+
+def _with_item(text: str, rev: str, hook: str) -> str:
+    repos = _child(text, "repos")
+    if repos is None:
+        return _insert_lines(text, len(text), "repos:\n" + _item(rev, hook, ""))
+    if isinstance(repos, yaml.SequenceNode) and repos.flow_style:
+        return _insert_flow(text, repos, f"{{repo: {SOURCE!r}, rev: {rev!r}, hooks: [{{id: {hook}}}]}}")
+    if isinstance(repos, yaml.SequenceNode):
+        return _insert_lines(text, _end(text, repos), _item(rev, hook, " " * repos.start_mark.column))
+    if repos.value == "":
+        return _insert_lines(text, repos.start_mark.index, _item(rev, hook, ""))
+    raise _UnclearError
+
+
+def _with_types(text: str) -> str:
+    types = _child(text, _TYPES)
+    if types is None:
+        start = _root(text).start_mark.index
+        return text[:start] + _types_line() + _newline(text) + text[start:]
+    if not isinstance(types, yaml.SequenceNode):
+        raise _UnclearError
+    missing = [event for event in EVENTS if event not in [node.value for node in types.value]]
+    if types.flow_style:
+        return _insert_flow(text, types, ", ".join(missing)) if missing else text
+    pad = " " * types.start_mark.column
+    return _insert_lines(text, _end(text, types), "".join(f"{pad}- {event}\n" for event in missing))
+
+
+def _root(text: str) -> yaml.MappingNode:
+    root = yaml.compose(text, yaml.SafeLoader)
+    if not isinstance(root, yaml.MappingNode) or root.flow_style or root.start_mark.column:
+        raise _UnclearError
+    return root
+
+
+def _child(text: str, key: str) -> yaml.Node | None:
+    return next((value for name, value in _root(text).value if name.value == key), None)
+
+
+def _end(text: str, node: yaml.Node) -> int:
+    """Where the last thing written in `node` ends; a block's own mark lies after trailing comments."""
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return len(text[: node.end_mark.index].rstrip())
+
+
+def _insert_flow(text: str, node: yaml.SequenceNode, addition: str) -> str:
+    at = node.end_mark.index - 1
+    inside = text[node.start_mark.index + 1 : at].rstrip()
+    at = node.start_mark.index + 1 + len(inside)
+    return text[:at] + (", " if inside and not inside.endswith(",") else "") + addition + text[at:]
+
+
+def _insert_lines(text: str, after: int, lines: str) -> str:
+    """Put whole lines below the line that holds position `after`, in the text's own line ends."""
+    lines = lines.replace("\n", _newline(text))
+    end = text.find("\n", after)
+    if end < 0 and not text.endswith("\n"):
+        return text + _newline(text) + lines.removesuffix(_newline(text))
+    at = len(text) if end < 0 else end + 1
+    return text[:at] + lines + text[at:]
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

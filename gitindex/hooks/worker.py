@@ -1,0 +1,187 @@
+"""The detached worker: waits until git is quiet, takes the note, brings the index up to HEAD.
+
+Order (HK-3): lock, debounce, wait while git is busy, remove the note, read HEAD and index, unlock, look for
+a note again. A hook that finds the lock taken may exit: whoever holds it looks again after letting go.
+Does not decide what to index; `_index_once` hands over to `ops.sync`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.errors import GitindexError, LeaseHeld, TransientGitError
+from gitindex.hooks import background, flight, journal, note
+from gitindex.hooks.journal import Run
+from gitindex.hooks.note import Note
+
+_LOG = logging.getLogger("gitindex.hooks.worker")
+INDEX_LOCK = "index.lock"
+
+Indexer = Callable[[bool], str]
+"""Index the worktree (True: committed content only) and say in a few words what came of it."""
+
+Busy = Callable[[], str | None]
+"""What git is in the middle of, or None."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """All the waiting of a worker, in seconds."""
+
+    quiet: float = 0.3  # since the last hook, so that a burst of commits is one run
+    burst: float = 3.0  # but a burst that does not end is not waited out
+    poll: float = 0.1
+    poll_slow: float = 2.0
+    git_busy: float = 600.0  # a rebase stopped at a conflict: its end fires a hook of its own
+    index_lock: float = 10.0  # older than this it is a leftover, and reading does not need it
+    writer_busy: float = 600.0
+
+
+@dataclass(frozen=True)
+class Worker:
+    git_dir: Path
+    index: Indexer
+    busy: Busy
+    pace: Pace = Pace()
+    sleep: Callable[[float], None] = time.sleep
+
+
+def last_run(git_dir: Path) -> Run | None:
+    """What the worker of this worktree did last."""
+    return journal.read(git_dir)
+
+
+def work(worker: Worker) -> None:
+    """Serve notes until there is none, or until one has to stay for the next hook."""
+    again = True
+    while again and note.pending(worker.git_dir):
+        with flight.alone(worker.git_dir) as alone:
+            if not alone:
+                return
+            again = _serve(worker)
+
+
+def _serve(worker: Worker) -> bool:
+    """One run under the lock. False: the note was put back, and only a new hook should bring us again."""
+    run = journal.begin(worker.git_dir)
+    reason = _settle(worker)
+    if reason is not None:
+        _LOG.info("deferred: %s", reason)
+        journal.end(worker.git_dir, run, journal.DEFERRED, detail=f"git is busy: {reason}")
+        return False
+    asked = note.take(worker.git_dir)
+    if asked is None:
+        journal.end(worker.git_dir, run, journal.DONE, detail="nothing asked for")
+        return True
+    return _attempt(worker, run, asked)
+
+
+def _attempt(worker: Worker, run: Run, asked: Note) -> bool:
+    try:
+        detail = _through_lease(worker, asked)
+    except (LeaseHeld, TransientGitError) as error:
+        journal.end(worker.git_dir, run, journal.DEFERRED, detail=error.message, hint=error.hint)
+        return _put_back(worker, asked)
+    except GitindexError as error:
+        _LOG.error("failed: %s", error.message)
+        journal.end(worker.git_dir, run, journal.FAILED, error=error.message, hint=error.hint)
+        return _put_back(worker, asked)
+    except BaseException as error:
+        _LOG.exception("crashed")
+        journal.end(worker.git_dir, run, journal.FAILED, error=f"{type(error).__name__}: {error}")
+        _put_back(worker, asked)
+        raise
+    _LOG.info("done: %s", detail)
+    journal.end(worker.git_dir, run, journal.DONE, detail=detail)
+    return True
+
+
+def _put_back(worker: Worker, asked: Note) -> bool:
+    """Keep the wish; True when a hook fired meanwhile, because then there is something new to try."""
+    newer = note.pending(worker.git_dir)
+    if note.folder(worker.git_dir).is_dir():
+        note.leave(worker.git_dir, asked)
+    return newer
+
+
+def _through_lease(worker: Worker, asked: Note) -> str:
+    """Index, waiting for another writer of the same store as long as the pace allows."""
+    waited, pause = 0.0, worker.pace.poll
+    while True:
+        try:
+            return worker.index(asked.commit_only)
+        except LeaseHeld:
+            if waited >= worker.pace.writer_busy:
+                raise
+        worker.sleep(pause)
+        waited += pause
+        pause = min(pause * 2, worker.pace.poll_slow)
+
+
+def _settle(worker: Worker) -> str | None:
+    """Wait for a quiet moment; the reason when git stays busy for longer than a worker should live."""
+    waited = 0.0
+    while True:
+        _debounce(worker)
+        reason = worker.busy()
+        if reason is None or (reason == INDEX_LOCK and waited >= worker.pace.index_lock):
+            return None
+        if waited >= worker.pace.git_busy:
+            return reason
+        waited += _wait_for_git(worker, reason, waited)
+
+
+def _debounce(worker: Worker) -> None:
+    waited = 0.0
+    while waited < worker.pace.burst:
+        age = note.age(worker.git_dir)
+        if age is None or age >= worker.pace.quiet:
+            return
+        pause = worker.pace.quiet - age
+        worker.sleep(pause)
+        waited += pause
+
+
+def _wait_for_git(worker: Worker, reason: str, before: float) -> float:
+    """Poll, ever more slowly, until git does something else than `reason` or the cap is reached."""
+    cap = worker.pace.index_lock if reason == INDEX_LOCK else worker.pace.git_busy
+    waited, pause = 0.0, worker.pace.poll
+    while worker.busy() == reason and before + waited < cap:
+        worker.sleep(pause)
+        waited += pause
+        pause = min(pause * 1.5, worker.pace.poll_slow)
+    return waited
+
+
+def main(path: Path, git_dir: Path) -> None:
+    """The body of the detached process: be unobtrusive, then serve the notes of one worktree."""
+    from gitindex.git import repo as repository
+
+    background.become()
+    with background.logged(note.folder(git_dir)):
+        found = repository.discover(path)
+        if found is None or found.git_dir != git_dir.resolve():
+            _LOG.error("%s is not the work tree of %s", path, git_dir)
+            return
+        work(
+            Worker(
+                git_dir=found.git_dir,
+                index=lambda commit_only: _index_once(found.root, commit_only),
+                busy=lambda: repository.busy(found),
+            )
+        )
+
+
+def _index_once(root: Path, commit_only: bool) -> str:
+    """One incremental sync of the real index; imported late, because most workers find the lock taken."""
+    from gitindex import config
+    from gitindex.ops.codebase import open_codebase
+    from gitindex.ops.sync import SyncOptions, sync
+
+    codebase = open_codebase(root, config.environment())
+    report = sync(codebase, SyncOptions(commit_only=commit_only))
+    return f"{report.snapshot_id}{' (nothing to do)' if report.noop else ''}"

@@ -1,0 +1,245 @@
+"""HK-3: the worker's loop, driven step by step with a clock of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitindex.errors import GitError, LeaseHeld
+from gitindex.hooks import flight, journal, note
+from gitindex.hooks.note import Note
+from gitindex.hooks.worker import INDEX_LOCK, Pace, Worker, last_run, work
+
+
+class Script:
+    """An indexer and a git that do as they are told, and a clock that only counts."""
+
+    def __init__(self, git_dir: Path) -> None:
+        self.git_dir = git_dir
+        self.calls: list[bool] = []
+        self.naps: list[float] = []
+        self.busy_for: dict[str, int] = {}
+        self.during: list[Callable[[], None]] = []
+
+    def index(self, commit_only: bool) -> str:
+        self.calls.append(commit_only)
+        assert not note.pending(self.git_dir), "the note must be gone before HEAD is read"
+        if self.during:
+            self.during.pop(0)()
+        return f"run {len(self.calls)}"
+
+    def busy(self) -> str | None:
+        for reason, looks in self.busy_for.items():
+            if looks > 0:
+                self.busy_for[reason] -= 1
+                return reason
+        return None
+
+    def sleep(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        for name in ("pending", "pending.commit"):  # time passes for the note as well
+            path = note.folder(self.git_dir) / name
+            if path.exists():
+                os.utime(path, (0, path.stat().st_mtime - seconds))
+
+    def work(self, **pace: float) -> None:
+        work(Worker(self.git_dir, self.index, self.busy, Pace(**pace), self.sleep))
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    git_dir = tmp_path / ".git"
+    git_dir.mkdir()
+    note.leave(git_dir, Note(commit_only=False))
+    return Script(git_dir)
+
+
+def _raise(error: Exception) -> Callable[[], None]:
+    def now() -> None:
+        raise error
+
+    return now
+
+
+def test_one_note_is_one_run(script: Script) -> None:
+    script.work()
+    assert script.calls == [False]
+    assert not note.pending(script.git_dir)
+    run = last_run(script.git_dir)
+    assert run is not None
+    assert (run.result, run.detail, run.error) == (journal.DONE, "run 1", None)
+
+
+def test_no_note_is_no_run(script: Script) -> None:
+    note.take(script.git_dir)
+    script.work()
+    assert script.calls == []
+    assert last_run(script.git_dir) is None
+
+
+def test_a_note_left_while_indexing_is_served_too(script: Script) -> None:
+    """HK-3: no wake-up is lost; the hook that left it found the lock taken and went away."""
+    script.during = [lambda: note.leave(script.git_dir, Note(commit_only=False))]
+    script.work()
+    assert script.calls == [False, False]
+
+
+def test_a_second_worker_leaves_at_once(script: Script) -> None:
+    with flight.alone(script.git_dir) as alone:
+        assert alone
+        script.work()
+    assert script.calls == []
+    assert note.pending(script.git_dir)
+
+
+def test_the_lock_survives_the_removal_of_its_file(script: Script) -> None:
+    """HK-3: two workers never hold "the" lock on two files of the same name."""
+    with flight.alone(script.git_dir) as first:
+        (note.folder(script.git_dir) / "worker.lock").unlink()
+        with flight.alone(script.git_dir) as second:
+            assert (first, second) == (True, True)
+    with flight.alone(script.git_dir) as third:
+        assert third
+
+
+def test_waits_for_a_rebase_to_end(script: Script) -> None:
+    script.busy_for = {"rebase-merge": 50}
+    script.work()
+    assert script.calls == [False]
+    assert len(script.naps) > 10
+
+
+def test_a_rebase_that_does_not_end_keeps_the_note(script: Script) -> None:
+    """HK-3: waiting is capped; the end of the rebase fires a hook of its own."""
+    script.busy_for = {"rebase-merge": 10**9}
+    script.work(git_busy=30)
+    assert script.calls == []
+    assert note.pending(script.git_dir)
+    run = last_run(script.git_dir)
+    assert run is not None
+    assert (run.result, run.detail) == (journal.DEFERRED, "git is busy: rebase-merge")
+    assert sum(script.naps) < 40
+
+
+def test_a_forgotten_index_lock_does_not_stop_us(script: Script) -> None:
+    script.busy_for = {INDEX_LOCK: 10**9}
+    script.work()
+    assert script.calls == [False]
+
+
+def test_another_writer_is_waited_for(script: Script) -> None:
+    """LE-2: the loser's work is redone, not lost."""
+    script.during = [_raise(LeaseHeld("busy")) for _ in range(4)]
+    script.work()
+    assert script.calls == [False] * 5
+    assert last_run(script.git_dir).result == journal.DONE  # type: ignore[union-attr]
+
+
+def test_a_writer_that_stays_leaves_the_note(script: Script) -> None:
+    script.during = [_raise(LeaseHeld("held by another", hint="gitindex status")) for _ in range(100)]
+    script.work(writer_busy=5)
+    assert note.pending(script.git_dir)
+    run = last_run(script.git_dir)
+    assert run is not None
+    assert (run.result, run.hint) == (journal.DEFERRED, "gitindex status")
+
+
+def test_a_failure_is_written_down_and_keeps_the_note(script: Script) -> None:
+    script.during = [_raise(GitError("it broke", hint="git fsck"))]
+    script.work()
+    assert script.calls == [False], "the same note is not tried again and again"
+    assert note.pending(script.git_dir)
+    run = last_run(script.git_dir)
+    assert run is not None
+    assert (run.result, run.error, run.hint) == (journal.FAILED, "it broke", "git fsck")
+
+
+def test_a_hook_after_a_failure_is_a_new_chance(script: Script) -> None:
+    def fail_while_somebody_commits() -> None:
+        note.leave(script.git_dir, Note(commit_only=False))
+        raise GitError("it broke")
+
+    script.during = [fail_while_somebody_commits]
+    script.work()
+    assert script.calls == [False, False]
+    assert not note.pending(script.git_dir)
+
+
+def test_a_crash_is_written_down_too(script: Script) -> None:
+    script.during = [_raise(ZeroDivisionError("a bug"))]
+    with pytest.raises(ZeroDivisionError):
+        script.work()
+    run = last_run(script.git_dir)
+    assert run is not None
+    assert (run.result, run.error) == (journal.FAILED, "ZeroDivisionError: a bug")
+    assert note.pending(script.git_dir)
+
+
+def test_a_worker_that_was_killed_reads_as_died(script: Script) -> None:
+    pid = os.fork()
+    if pid == 0:
+        journal.begin(script.git_dir)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    run = last_run(script.git_dir)
+    assert run is not None
+    assert run.result == journal.DIED
+
+
+def test_a_burst_is_waited_out_but_not_for_ever(script: Script) -> None:
+    real = script.sleep
+
+    def somebody_commits_all_the_time(seconds: float) -> None:
+        real(seconds)
+        note.leave(script.git_dir, Note(commit_only=False))
+
+    script.sleep = somebody_commits_all_the_time  # type: ignore[method-assign]
+    script.work(quiet=0.3, burst=3.0)
+    assert script.calls == [False]
+    assert sum(script.naps) >= 2.9
+
+
+@pytest.mark.parametrize(
+    ("notes", "commit_only"), [([True], True), ([True, False], False), ([False], False), ([True, True], True)]
+)
+def test_the_strongest_wish_wins(script: Script, notes: list[bool], commit_only: bool) -> None:
+    """HK-1: a native hook asks for everything, pre-commit for committed content."""
+    note.take(script.git_dir)
+    for wish in notes:
+        note.leave(script.git_dir, Note(commit_only=wish))
+    script.work()
+    assert script.calls == [commit_only]
+
+
+def test_uninstalled_under_a_running_worker(script: Script) -> None:
+    """HK-4: nothing of ours comes back after `hooks uninstall`."""
+    folder = note.folder(script.git_dir)
+
+    def vanish() -> None:
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
+        raise GitError("it broke")
+
+    script.during = [vanish]
+    script.work()
+    assert not folder.exists()
+
+
+def test_a_foreground_sync_takes_the_note_and_returns_it_on_failure(script: Script) -> None:
+    with note.taken(script.git_dir) as asked:
+        assert asked == Note(commit_only=False)
+        assert not note.pending(script.git_dir)
+    assert not note.pending(script.git_dir)
+    note.leave(script.git_dir, Note(commit_only=True))
+    with pytest.raises(GitError), note.taken(script.git_dir):
+        raise GitError("it broke")
+    assert note.take(script.git_dir) == Note(commit_only=True)
+
+
+def test_an_unreadable_journal_is_no_journal(script: Script) -> None:
+    (note.folder(script.git_dir) / "worker.json").write_text('{"pid": 1, "from": "another version"}')
+    assert last_run(script.git_dir) is None
