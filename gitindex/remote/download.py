@@ -41,18 +41,23 @@ class _Job:
     partials: Path
     patience: Patience
     report: OnProgress
-    total: Progress
+    progress: Progress
     stop: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    seen: int = 0
-    finished: int = 0
+    received: int = 0
+
+    def arrived(self, amount: int) -> None:
+        with self.lock:
+            self.received += amount
+        self.advance(amount)
 
     def advance(self, amount: int, finished: int = 0) -> None:
+        """A body that had to start over counts twice in `received`, but never beyond the total shown."""
         with self.lock:
-            self.seen += amount
-            self.finished += finished
-            shown = min(self.seen, self.total.total_bytes)  # a restarted body counts once
-            self.report(self.total._replace(objects=self.finished, bytes=shown))
+            before = self.progress
+            shown = min(before.bytes + amount, before.total_bytes)
+            self.progress = before._replace(objects=before.objects + finished, bytes=shown)
+            self.report(self.progress)
 
 
 def download(
@@ -75,14 +80,13 @@ def download(
     job = _Job(transport, partials, waits, on_progress, Progress(0, len(wanted), 0, total))
     longest = max((waits.seconds(one.packed.size) for one in wanted), default=0.0)
     ordered = sorted(wanted, key=lambda one: -one.packed.size)  # a large one last would run alone
-    received = 0
     outcomes = pool.run(
-        lambda one: _fetch(job, one), ordered, threads=threads, seconds=longest * 1.5 + 1, stop=job.stop
+        lambda one: _fetch(job, one), ordered, threads=threads, seconds=longest * 2, stop=job.stop
     )
     with closing(outcomes):
         for done in outcomes:
-            received += done.result
-    return received
+            done.check()
+    return job.received
 
 
 def require_space(where: Path, need: int) -> None:
@@ -94,57 +98,51 @@ def require_space(where: Path, need: int) -> None:
         )
 
 
-def _fetch(job: _Job, one: Wanted) -> int:
+def _fetch(job: _Job, one: Wanted) -> None:
     partial = job.partials / one.packed.sha256
     until = time.monotonic() + job.patience.seconds(one.packed.size)
-    job.advance(partial.stat().st_size if partial.exists() else 0)
-    received = _complete(job, one, partial, until)
+    left_over = partial.stat().st_size if partial.exists() else 0
+    job.advance(left_over)
+    _complete(job, one, partial, until)
     try:
         _deliver(partial, one)
     except ChecksumMismatch:
-        if received >= one.packed.size or job.stop.is_set():
+        if not left_over:
             raise
         # What an earlier run left may be what is wrong: the remote gets one chance to show better bytes.
-        received += _complete(job, one, partial, until)
+        _complete(job, one, partial, until)
         _deliver(partial, one)
     job.advance(0, 1)
-    return received
 
 
-def _complete(job: _Job, one: Wanted, partial: Path, until: float) -> int:
+def _complete(job: _Job, one: Wanted, partial: Path, until: float) -> None:
     """Bring the partial file to its signed size, resuming after each broken connection."""
-    received = 0
-    failure: RemoteUnavailable | None = None
-    for attempt in range(job.patience.attempts):
-        if failure is not None:
-            job.stop.wait(min(job.patience.back_off * 2 ** (attempt - 1), until - time.monotonic()))
+    for attempt in range(1, job.patience.attempts + 1):
         try:
-            received += _receive(job, one, partial, until)
-            return received
-        except RemoteUnavailable as error:
-            failure = error
-            if job.stop.is_set() or time.monotonic() > until:
-                break
-    assert failure is not None
-    raise failure
+            _receive(job, one, partial, until)
+        except RemoteUnavailable:
+            pause = job.patience.back_off * 2 ** (attempt - 1)
+            if attempt == job.patience.attempts or time.monotonic() + pause > until or job.stop.wait(pause):
+                raise
+        else:
+            return
 
 
-def _receive(job: _Job, one: Wanted, partial: Path, until: float) -> int:
+def _receive(job: _Job, one: Wanted, partial: Path, until: float) -> None:
     with partial.open("ab") as file:
         have = file.seek(0, os.SEEK_END)
         if have > one.packed.size:
             have = file.truncate(0)
         if have == one.packed.size:
-            return 0
+            return
         with job.transport.open(one.key, offset=have) as stream:
             _check_extent(stream, one.packed)
             file.truncate(stream.offset)  # a server that ignores ranges starts over
             received = _append(job, one, stream, file.fileno(), until)
         if stream.offset + received < one.packed.size:
             if not received:
-                file.truncate(0)
+                file.truncate(0)  # nothing beyond this offset: what we hold may not be a beginning of it
             raise RemoteUnavailable(f"{one.key} ended early", hint="try again")
-    return received
 
 
 def _check_extent(stream: Stream, expected: Packed) -> None:
@@ -165,7 +163,7 @@ def _append(job: _Job, one: Wanted, stream: Stream, descriptor: int, until: floa
         if time.monotonic() > until:
             raise RemoteUnavailable(f"{one.key} is too slow; what arrived is kept", hint="try again")
         _write_all(descriptor, chunk)
-        job.advance(len(chunk))
+        job.arrived(len(chunk))
     return received
 
 

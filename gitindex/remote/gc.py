@@ -133,4 +133,4 @@ def _delete(transport: Transport, keys: Sequence[str], threads: int) -> None:
     )
     with closing(outcomes):
         for done in outcomes:
-            done.result  # noqa: B018 (raises the worker's error)
+            done.check()

@@ -31,6 +31,10 @@ class Done(Generic[T, R]):
         """The value, or the worker's exception raised here."""
         return self.outcome()
 
+    def check(self) -> None:
+        """Raise the worker's exception, if there is one."""
+        self.outcome()
+
 
 def run(
     work: Callable[[T], R], items: Sequence[T], *, threads: int, seconds: float, stop: threading.Event

@@ -79,7 +79,7 @@ def pack_all(plan: PushPlan, names: Names, scratch: Path) -> tuple[Toc, tuple[Ou
 def publish_manifest(
     transport: Transport, names: Names, envelope: bytes, policy: Policy, binding: Binding
 ) -> Put:
-    """Write the manifest, the last step. EXISTS when the remote holds a good one of the same table of contents.
+    """Write the manifest, the last step. EXISTS when a good one of the same table of contents is there.
 
     Any other (a revoked key's, a damaged one, a squatter's, one whose objects nobody checked just now) is
     replaced. An unknown outcome is settled by reading back; raises OutcomeUnknown when that fails too.

@@ -124,9 +124,9 @@ def _checked(entries: tuple[TocEntry, ...]) -> Toc:
 
 def _checked_path(path: str) -> str:
     try:
-        canonical = path_key(path)
+        safe = path_key(path) == path and "\\" not in path
     except UnsafePath:
-        canonical = ""
-    if canonical != path or "\\" in path:
+        safe = False
+    if not safe:
         raise Malformed(f"{path!r} is not a path inside a snapshot")
     return path
