@@ -8,6 +8,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Self
 
+from gitindex.errors import GitError, TransientGitError
 from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, missing
 from gitindex.git.repo import Repo
 from gitindex.git.run import Stream, run
@@ -24,14 +25,14 @@ class CliObjects:
     def entries(self, tree: str) -> Iterator[TreeEntry]:
         if tree in EMPTY_TREES:
             return
-        for record in _records(run(self._root, "ls-tree", "-r", "-z", "--full-tree", tree)):
+        for record in _records(self._of_trees("ls-tree", "-r", "-z", "--full-tree", tree)):
             yield _entry(record)
 
     def entry(self, tree: str, path: bytes) -> TreeEntry | None:
         if tree in EMPTY_TREES:
             return None
         name = os.fsdecode(path)
-        out = run(self._root, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--", name)
+        out = self._of_trees("--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--", name)
         found = [_entry(record) for record in _records(out)]
         return next((entry for entry in found if entry.path == path and entry.mode != 0o040000), None)
 
@@ -47,7 +48,7 @@ class CliObjects:
             "--no-ext-diff",
             "--ignore-submodules=none",
         )
-        fields = list(_records(run(self._root, "diff-tree", *options, old_tree, new_tree)))
+        fields = list(_records(self._of_trees("diff-tree", *options, old_tree, new_tree)))
         changes = (self._change(fields[at], fields[at + 1]) for at in range(0, len(fields), 2))
         return sorted(changes, key=lambda change: change.path)
 
@@ -68,7 +69,13 @@ class CliObjects:
         if self._local is None:
             self._local = Stream(self._root, "cat-file", "--batch-check=%(objectname)", lazy_fetch=False)
         self._local.send(object_id.encode() + b"\n")
-        return not self._local.line().endswith(b" missing")
+        try:
+            return not self._local.line().endswith(b" missing")
+        except GitError as error:  # git gives up on the first promised object it may not fetch
+            self.close()
+            if "promisor remote" in error.message:
+                return False
+            raise
 
     def close(self) -> None:
         if self._local is not None:
@@ -82,6 +89,15 @@ class CliObjects:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _of_trees(self, *args: str) -> bytes:
+        """Git says that a tree is missing, but not always which: the arguments do."""
+        try:
+            return run(self._root, *args)
+        except TransientGitError:
+            raise
+        except GitError as error:
+            raise GitError(f"{error.message} ({' '.join(args)})", hint="git fsck") from error
 
     def _change(self, header: bytes, path: bytes) -> TreeChange:
         old_mode, new_mode, old, new, _ = header[1:].decode().split(" ")

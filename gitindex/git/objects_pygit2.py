@@ -95,7 +95,7 @@ class Pygit2Objects:
         while at < len(data):
             space = data.index(b" ", at)
             end = data.index(b"\0", space) + 1
-            yield _mode(data[at:space]), data[space + 1 : end - 1], data[end : end + _RAW_ID]
+            yield _canonical(int(data[at:space], 8)), data[space + 1 : end - 1], data[end : end + _RAW_ID]
             at = end + _RAW_ID
 
     def _raw_tree(self, tree: str) -> bytes:
@@ -122,13 +122,12 @@ class Pygit2Objects:
 
 
 def _side(file: Any) -> list[TreeEntry]:  # noqa: ANN401 - pygit2 is untyped here
-    mode = int(file.mode)
+    mode = _canonical(int(file.mode))
     return [TreeEntry(file.raw_path, mode, str(file.id))] if mode else []
 
 
-def _mode(text: bytes) -> int:
-    """As `git ls-tree` prints it: old tools stored 100664, which git reads as 100644."""
-    mode = int(text, 8)
+def _canonical(mode: int) -> int:
+    """As git reads it: old tools stored 100664, which means 100644."""
     if mode & 0o170000 == 0o100000:
         return 0o100755 if mode & 0o100 else 0o100644
     return mode

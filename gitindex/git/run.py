@@ -93,7 +93,7 @@ def run_pair(
         ]
     finally:
         for child in children:
-            _reap(child)
+            _discard(child)
     outs = [
         out if child.returncode == 0 else run(root, *args, timeout=timeout)
         for child, (out, _), args in zip(children, results, (first, second), strict=True)
@@ -135,10 +135,7 @@ class Stream:
         return data
 
     def close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                _close(pipe)
-        _reap(self._process)
+        _discard(self._process)
         self._errors.close()
 
     def __enter__(self) -> Self:
@@ -190,7 +187,7 @@ def _finish(
         return process.communicate(stdin, timeout)
     except subprocess.TimeoutExpired as error:
         process.kill()
-        process.communicate()
+        _discard(process)
         raise TransientGitError(f"git {args[0]} did not finish within {timeout:g} s") from error
 
 
@@ -203,11 +200,15 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _close(pipe: IO[bytes]) -> None:
-    try:
-        pipe.close()
-    except BrokenPipeError:
-        return  # the child left first; there is nothing more to tell it
+def _discard(process: subprocess.Popen[bytes]) -> None:
+    """Close our ends first: a grandchild may hold the others for as long as it likes."""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        try:
+            if pipe is not None:
+                pipe.close()
+        except BrokenPipeError:
+            continue  # the child left first; there is nothing more to tell it
+    _reap(process)
 
 
 def _failure(args: Sequence[str], code: int, err: bytes, out: bytes = b"") -> GitError:
