@@ -1,0 +1,190 @@
+"""Which projects a repository holds, per language, and which of them owns a file (SE-1). Pure.
+
+A context is (language, root, config hash). Roots come from project files that are tracked; a root inside
+another root of the same language is a context of its own and owns what lies below it (deepest wins). A C or
+C++ compilation database is an artifact that is seldom tracked, so CMake and Meson files make a root too.
+Nothing is executed and nothing outside the given paths is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+ReadFile = Callable[[str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How one language family marks its projects. `roots` make a context; `config` also changes its
+    meaning.
+    """
+
+    language: str
+    suffixes: tuple[str, ...]
+    roots: tuple[str, ...]  # patterns on the file name
+    config: tuple[str, ...] = ()
+    fallback: bool = False  # files without any project file form one context at the repository root
+    workspace: str = ""  # content that makes a root own the roots below it
+
+
+FAMILIES = (
+    Family(
+        "python",
+        (".py", ".pyi"),
+        (r"pyproject\.toml", r"setup\.py", r"setup\.cfg", r"Pipfile"),
+        (r"requirements.*\.txt", r"pyrightconfig\.json", r"poetry\.lock", r"uv\.lock", r"Pipfile\.lock"),
+        fallback=True,
+    ),
+    Family(
+        "typescript",
+        (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"),
+        (r"tsconfig\.json", r"jsconfig\.json", r"package\.json"),
+        (
+            r"tsconfig\..+\.json",
+            r"package-lock\.json",
+            r"yarn\.lock",
+            r"pnpm-lock\.yaml",
+            r"pnpm-workspace\.yaml",
+        ),
+        fallback=True,
+    ),
+    Family("go", (".go",), (r"go\.mod",), (r"go\.sum", r"go\.work")),
+    Family(
+        "java",
+        (".java", ".kt"),
+        (r"pom\.xml", r"build\.gradle(\.kts)?", r"settings\.gradle(\.kts)?"),
+        (r"gradle\.properties", r"libs\.versions\.toml", r"gradle-wrapper\.properties"),
+        workspace=r"<module>|^\s*include",
+    ),
+    Family(
+        "rust",
+        (".rs",),
+        (r"Cargo\.toml",),
+        (r"Cargo\.lock", r"rust-toolchain(\.toml)?", r"build\.rs"),
+        workspace=r"(?m)^\s*\[workspace\]",
+    ),
+    Family(
+        "cpp",
+        (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".inl", ".m", ".mm"),
+        (r"compile_commands\.json", r"meson\.build", r"CMakeLists\.txt"),
+        (r"compile_flags\.txt", r"CMakePresets\.json", r".+\.cmake"),
+        workspace=r"(?i)\b(?:project|add_subdirectory|subdir)\s*\(",
+    ),
+    Family(
+        "csharp",
+        (".cs",),
+        (r".+\.slnx?", r".+\.csproj"),
+        (r"Directory\.(Build|Packages)\.(props|targets)", r"global\.json", r"packages\.lock\.json"),
+        workspace=r"Microsoft Visual Studio Solution|<Solution",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    id: str  # ctx_<language>_<root slug>_<first 8 of the config hash>
+    language: str
+    root: str  # path key of a directory, "" for the repository root
+    config_hash: str
+    project_files: tuple[str, ...]  # what the hash covers, sorted
+    files: tuple[str, ...]  # what it owns, sorted
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What stays when the configuration changes."""
+        return self.language, self.root
+
+
+def discover(paths: Iterable[str], read: ReadFile, *, families: Iterable[Family] = FAMILIES) -> list[Context]:
+    """Contexts of a set of tracked path keys, sorted by language and root; those that own no file are left
+    out.
+    """
+    tracked = sorted(set(paths))
+    return [context for family in families for context in _discover_family(family, tracked, read)]
+
+
+def owners(contexts: Iterable[Context]) -> dict[tuple[str, str], str]:
+    """(language, path) → context id: each file has at most one per language."""
+    return {(context.language, path): context.id for context in contexts for path in context.files}
+
+
+def _discover_family(family: Family, tracked: list[str], read: ReadFile) -> list[Context]:
+    sources = [path for path in tracked if path.endswith(family.suffixes)]
+    if not sources:
+        return []
+    found = _matching(family.roots, tracked)
+    roots = _top_roots(family, found, read)
+    if family.fallback:
+        roots.add("")
+    owned = _assign(sources, roots)
+    config = found + _matching(family.config, tracked)
+    return [_context(family, root, owned[root], config, roots, read) for root in sorted(owned)]
+
+
+def _matching(patterns: tuple[str, ...], tracked: list[str]) -> list[str]:
+    if not patterns:
+        return []
+    name = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+    return [path for path in tracked if name.fullmatch(posixpath.basename(path))]
+
+
+def _top_roots(family: Family, project_files: list[str], read: ReadFile) -> set[str]:
+    """Directories of project files, without those a workspace above them already covers."""
+    roots = {posixpath.dirname(path) for path in project_files}
+    if not family.workspace:
+        return roots
+    mark = re.compile(family.workspace)
+    spaces = {
+        posixpath.dirname(path)
+        for path in project_files
+        if mark.search(read(path).decode("utf-8", "replace"))
+    }
+    return {root for root in roots if not any(_below(root, space) for space in spaces if space != root)}
+
+
+def _assign(sources: list[str], roots: set[str]) -> dict[str, list[str]]:
+    """Every source to its deepest root; sources below no root belong to nobody."""
+    owned: dict[str, list[str]] = {}
+    for path in sources:
+        at = posixpath.dirname(path)
+        while at not in roots and at:
+            at = posixpath.dirname(at)
+        if at in roots:
+            owned.setdefault(at, []).append(path)
+    return owned
+
+
+def _context(
+    family: Family, root: str, files: list[str], config: list[str], roots: set[str], read: ReadFile
+) -> Context:
+    nearest: Mapping[str, list[str]] = _assign(config, roots)
+    # Settings above a root reach down into it (workspaces, shared lock files); those of nested roots do not
+    # reach up.
+    above = {at for at in (*_ancestors(root), root) if at in nearest}
+    relevant = sorted({path for at in above for path in nearest[at]})
+    digest = hashlib.sha256()
+    for path in relevant:
+        digest.update(path.encode() + b"\0" + hashlib.sha256(read(path)).digest())
+    value = digest.hexdigest()
+    slug = re.sub(r"[^a-z0-9]+", "-", root.lower()).strip("-") or "root"
+    # Two roots may share a slug (a-b and a/b): the hash covers the root's exact spelling too.
+    short = hashlib.sha256(f"{root}\0{value}".encode()).hexdigest()[:8]
+    name = f"ctx_{family.language}_{slug[:40]}_{short}"
+    return Context(name, family.language, root, value, tuple(relevant), tuple(sorted(files)))
+
+
+def _ancestors(root: str) -> list[str]:
+    """Directories strictly above `root`, the repository root included."""
+    out = []
+    while root:
+        root = posixpath.dirname(root)
+        out.append(root)
+    return out
+
+
+def _below(path: str, root: str) -> bool:
+    return root == "" or path.startswith(root + "/")

@@ -1,0 +1,95 @@
+"""Hover text, kinds and relationships of one document's symbols. Pure.
+
+Millions of definitions are stored and a handful is ever shown, so the tool's descriptions stay as protobuf
+(`blob_of`, without what the tables already say) and are read when somebody asks (`read`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gitindex.scip import schema, symbols
+from gitindex.scip.kinds import kind_of
+
+MAX_SIGNATURE = 1000
+MAX_DOCUMENTATION = 4000
+REFERENCE, IMPLEMENTATION, TYPE_DEFINITION, DEFINITION = 1, 2, 4, 8
+
+_FENCE = re.compile(rb"^```[^\n]*\n(.*?)\n?```[ \t]*(?:\n|$)", re.DOTALL | re.MULTILINE)
+
+
+class Description(NamedTuple):
+    kind: str
+    name: str
+    signature: str
+    documentation: str
+
+
+class Link(NamedTuple):
+    """A relationship between global symbols, as the tool spelled them."""
+
+    symbol: bytes
+    target: bytes
+    flags: int  # REFERENCE | IMPLEMENTATION | TYPE_DEFINITION | DEFINITION
+
+
+def describe(symbol: bytes, info: Any) -> Description:  # noqa: ANN401 - a raw SymbolInformation or None
+    last = symbols.tail(symbol)
+    name = last.name if last else b""
+    if info is None:
+        return Description(kind_of(0, symbol, last), name.decode("utf-8", "replace"), "", "")
+    shown = (info.display_name or name).decode("utf-8", "replace")
+    return Description(kind_of(info.kind, symbol, last), shown, *hover(info))
+
+
+def hover(info: Any) -> tuple[str, str]:  # noqa: ANN401
+    """(signature, documentation). Tools that set no signature put it into the first fenced block."""
+    parts = list(info.documentation)
+    signature = info.signature_documentation.text if info.HasField("signature_documentation") else b""
+    if not signature:
+        for at, part in enumerate(parts):
+            fenced = _FENCE.search(part) if b"```" in part else None
+            if fenced:
+                signature = fenced[1]
+                parts[at] = part[: fenced.start()] + part[fenced.end() :]
+                break
+    text = b"\n\n".join(part.strip() for part in parts if part.strip())
+    return _cut(signature.strip(), MAX_SIGNATURE), _cut(text, MAX_DOCUMENTATION)
+
+
+def links(infos: list[Any]) -> Iterator[Link]:
+    for info in infos:
+        for link in info.relationships:
+            if link.symbol and not (symbols.is_local(info.symbol) or symbols.is_local(link.symbol)):
+                yield Link(info.symbol, link.symbol, _flags(link))
+
+
+def _flags(link: Any) -> int:  # noqa: ANN401
+    return int(
+        REFERENCE * link.is_reference
+        | IMPLEMENTATION * link.is_implementation
+        | TYPE_DEFINITION * link.is_type_definition
+        | DEFINITION * link.is_definition
+    )
+
+
+def blob_of(message: Any) -> bytes:  # noqa: ANN401 - a raw Document; consumed
+    """The descriptions alone, in order. Symbols and relationships have tables of their own."""
+    for name in ("occurrences", "relative_path", "text", "language"):
+        message.ClearField(name)
+    for info in message.symbols:
+        info.ClearField("symbol")
+        info.ClearField("relationships")
+        info.ClearField("enclosing_symbol")
+    return bytes(message.SerializeToString())
+
+
+def read(blob: bytes) -> list[Any]:
+    """What `blob_of` kept; `describe` turns an element into text."""
+    return list(schema.raw().Document.FromString(blob).symbols)
+
+
+def _cut(text: bytes, limit: int) -> str:
+    return text.decode("utf-8", "replace")[:limit]

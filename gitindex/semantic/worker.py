@@ -1,0 +1,87 @@
+"""One refresh job from claim to completion, in the order that keeps its promises (SE-3).
+
+claim → run the indexer → read HEAD afresh → import and publish → completed. The output of a job whose HEAD
+moved, or that was taken from us, is discarded; `completed` is written only after the publish returned. What
+happens inside the steps is the caller's: this module owns their order.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from gitindex.errors import SemanticError
+from gitindex.semantic import jobs
+from gitindex.semantic.jobs import Job
+
+Output = TypeVar("Output")
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Generic[Output]):
+    """The parts of a job. `alive` given to `run` tells whether to go on and must be asked now and then."""
+
+    run: Callable[[Job, Callable[[], bool]], Output]
+    read_head: Callable[[], str]
+    publish: Callable[[Job, Output, Callable[[], bool]], None]  # asks `still current?` last before the swap
+    discard: Callable[[Output], None]
+    clock: Callable[[], float]
+    reached: Callable[[str], None] = lambda _: None  # named steps, for tests that kill here
+
+
+class NoLongerCurrent(SemanticError):  # noqa: N818 - an outcome
+    """Raised by `publish` when `still current?` said no: nothing was made visible."""
+
+    code = "superseded"
+
+
+def run_next(connection: sqlite3.Connection, worker: str, steps: Steps[Output]) -> Job | None:
+    """Claim and run one job; its final row, or None when nothing is queued."""
+    jobs.recover(connection, steps.clock())
+    job = jobs.claim(connection, worker, steps.clock())
+    if job is None:
+        return None
+    steps.reached("claimed")
+    try:
+        output = steps.run(job, lambda: jobs.heartbeat(connection, job.id, worker, steps.clock()))
+    except SemanticError as error:
+        retry = bool(error.detail.get("retry", False))
+        jobs.fail(connection, job, f"{error.code}: {error.message}", steps.clock(), retry=retry)
+        return jobs.get(connection, job.id)
+    steps.reached("indexed")
+    try:
+        _import(connection, job, output, steps)
+    finally:
+        steps.discard(output)
+    return jobs.get(connection, job.id)
+
+
+def _import(connection: sqlite3.Connection, job: Job, output: Output, steps: Steps[Output]) -> None:
+    def current() -> bool:
+        return _current(connection, job, steps)
+
+    if not current():
+        return
+    steps.reached("checked")
+    try:
+        steps.publish(job, output, current)
+    except NoLongerCurrent:
+        return
+    except SemanticError as error:
+        jobs.fail(connection, job, f"{error.code}: {error.message}", steps.clock(), retry=False)
+        return
+    steps.reached("published")
+    jobs.complete(connection, job, steps.clock())
+    steps.reached("completed")
+
+
+def _current(connection: sqlite3.Connection, job: Job, steps: Steps[Output]) -> bool:
+    """Ours, running, and about the commit HEAD names at this moment; else the job ends here as superseded."""
+    if not jobs.heartbeat(connection, job.id, job.worker or "", steps.clock()):
+        return False
+    if steps.read_head() == job.head:
+        return True
+    jobs.supersede(connection, job, "HEAD moved", steps.clock())
+    return False

@@ -1,0 +1,146 @@
+"""SE-5, SE-6: the state table of document 000, cell by cell; cycles; ten thousand files; the gate and its
+witnesses.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitindex.semantic import mutation
+from gitindex.semantic.mutation import ALLOWED, BLOCKED, NEEDS_DECISION, Decision
+from gitindex.semantic.state import Certainty, FileFacts, FileState, Freshness, Graph
+
+CLEAN = FileFacts("h", "h")
+UNINDEXED = FileFacts("h")
+DIRTY_UNKNOWN = FileFacts("new", "old")
+DIRTY_CHANGED = FileFacts("new", "old", "i2", "i1")
+DIRTY_SAME = FileFacts("new", "old", "i", "i")
+UNSURE = FileFacts("h", "h", ambiguity=("overload",))
+
+# own facts, facts of the one dependency (None: no dependency) → freshness, certainty
+CELLS = [
+    (UNINDEXED, None, "unindexed", "unknown"),
+    (UNINDEXED, DIRTY_CHANGED, "unindexed", "unknown"),
+    (DIRTY_UNKNOWN, None, "dirty", "unknown"),
+    (DIRTY_SAME, DIRTY_CHANGED, "dirty", "unknown"),
+    (CLEAN, None, "clean", "certain"),
+    (CLEAN, CLEAN, "clean", "certain"),
+    (CLEAN, UNINDEXED, "clean", "certain"),
+    (CLEAN, DIRTY_SAME, "clean", "certain"),
+    (CLEAN, DIRTY_UNKNOWN, "pending_check", "certain"),
+    (CLEAN, DIRTY_CHANGED, "stale", "certain"),
+    (UNSURE, None, "clean", "ambiguous"),
+    (UNSURE, DIRTY_UNKNOWN, "pending_check", "ambiguous"),
+    (UNSURE, DIRTY_CHANGED, "stale", "ambiguous"),
+]
+
+
+@pytest.mark.parametrize(("own", "dependency", "freshness", "certainty"), CELLS)
+def test_every_cell(own, dependency, freshness, certainty):
+    facts = {"a.py": own} | ({"b.py": dependency} if dependency else {})
+    state = Graph(facts, {"a.py": ["b.py"]} if dependency else {}).state("a.py")
+    assert (state.freshness, state.certainty) == (freshness, certainty)
+    assert state.because == ("b.py" if freshness in ("stale", "pending_check") else "")
+
+
+def test_stale_wins_over_pending_and_spreads():
+    facts = {"a": CLEAN, "b": CLEAN, "c": DIRTY_CHANGED, "d": DIRTY_UNKNOWN, "e": CLEAN}
+    graph = Graph(facts, {"a": ["b", "d"], "b": ["c"], "e": ["d"]})
+    assert [graph.state(p).freshness for p in "abcde"] == [
+        "stale",
+        "stale",
+        "dirty",
+        "dirty",
+        "pending_check",
+    ]
+    assert graph.state("a").because == "c"
+
+
+def test_a_file_nobody_knows_is_unindexed():
+    assert Graph({}, {"x": ["y"]}).state("x") == FileState(Freshness.UNINDEXED, Certainty.UNKNOWN)
+
+
+KINDS = [CLEAN, UNINDEXED, DIRTY_UNKNOWN, DIRTY_CHANGED, DIRTY_SAME, UNSURE]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_a_fixpoint_agrees_on_any_graph(data):
+    """Cycles included: the same answer as iterating the rules until nothing changes."""
+    n = data.draw(st.integers(1, 7))
+    nodes = [f"f{i}" for i in range(n)]
+    facts = {node: data.draw(st.sampled_from(KINDS)) for node in nodes}
+    edges = {node: data.draw(st.lists(st.sampled_from(nodes), max_size=3)) for node in nodes}
+    stale = {p for p in nodes if facts[p] is DIRTY_CHANGED}
+    pending = {p for p in nodes if facts[p] is DIRTY_UNKNOWN}
+    for marked in (stale, pending):
+        for _ in nodes:
+            marked |= {p for p in nodes if marked & set(edges[p])}
+    graph = Graph(facts, edges)
+    for path in nodes:
+        if facts[path] is UNINDEXED:
+            want = "unindexed"
+        elif facts[path].content_hash != facts[path].indexed_hash:
+            want = "dirty"
+        else:
+            reach_stale = stale & set(edges[path])
+            want = "stale" if reach_stale else "pending_check" if pending & set(edges[path]) else "clean"
+        assert graph.state(path).freshness == want
+
+
+def test_ten_thousand_files_in_one_cycle():
+    nodes = [f"f{i}" for i in range(10_000)]
+    facts = dict.fromkeys(nodes, CLEAN) | {"f5000": DIRTY_CHANGED}
+    edges = {
+        a: [b, nodes[(i * 7) % 10_000]] for i, (a, b) in enumerate(itertools.pairwise([*nodes, nodes[0]]))
+    }
+    states = Graph(facts, edges).states(nodes)
+    assert {state.freshness for path, state in states.items() if path != "f5000"} == {"stale"}
+
+
+# -- gate --------------------------------------------------------------------------------------------
+
+
+def gate(facts, depends=None, find=None, head="H"):
+    graph = Graph(facts, depends or {})
+    return mutation.check(facts, graph.states(facts), facts, head, find)
+
+
+def test_the_behaviour_column_of_the_table():
+    assert gate({"a": CLEAN}).gate == ALLOWED
+    assert gate({"a": CLEAN, "b": UNSURE}).gate == NEEDS_DECISION
+    for bad in (DIRTY_UNKNOWN, DIRTY_SAME, DIRTY_CHANGED, UNINDEXED):
+        assert gate({"a": CLEAN, "b": bad}).gate == BLOCKED
+    assert gate({"a": UNSURE, "b": DIRTY_UNKNOWN}, {"a": ["b"]}).gate == BLOCKED
+
+
+def test_a_witness_names_file_reason_and_command():
+    verdict = gate({"a b.py": CLEAN, "-x'.py": DIRTY_CHANGED, "u.py": UNINDEXED}, {"a b.py": ["-x'.py"]})
+    by_path = {w.path: w for w in verdict.witnesses}
+    assert set(by_path) == {"a b.py", "-x'.py", "u.py"}
+    assert by_path["a b.py"].freshness == "stale"
+    assert by_path["a b.py"].because == "-x'.py"
+    assert "interface of a dependency" in by_path["a b.py"].reason
+    words = shlex.split(by_path["a b.py"].command)
+    assert words == ["gitindex", "refresh", "--wait", "--files", "-x'.py"]
+
+
+def test_a_decision_is_replayed_only_for_the_same_question_commit_and_bytes():
+    asked = gate({"a": UNSURE})
+    answer = Decision(asked.signature, "H", {"a": "h"}, '["c1"]', "proof")
+    store = {(asked.signature, "H"): answer}
+
+    def find(signature, head):
+        return store.get((signature, head))
+
+    replayed = gate({"a": UNSURE}, find=find)
+    assert (replayed.gate, replayed.decision) == (ALLOWED, answer)
+    assert gate({"a": UNSURE}, find=find, head="other").gate == NEEDS_DECISION
+    assert gate({"a": FileFacts("k", "k", ambiguity=("overload",))}, find=find).gate == NEEDS_DECISION
+    assert gate({"a": FileFacts("h", "h", ambiguity=("dynamic",))}, find=find).gate == NEEDS_DECISION
+    assert gate({"a": UNSURE, "b": UNSURE}, find=find).gate == NEEDS_DECISION
