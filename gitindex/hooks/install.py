@@ -34,18 +34,20 @@ class Report:
         return tuple(outcome for outcome in self.outcomes if outcome.action == "refused")
 
 
-def install(repo: Repo, *, python: str = sys.executable) -> Report:
+def install(repo: Repo, *, python: str = sys.executable, files: bool = False) -> Report:
     """Make the four events reach us. Events that belong to another manager come back refused, with a snippet.
 
+    `files` asks for hook files although git knows configured hooks: an editor may bring an older git along.
     Raises HookError for a bare repository, or when this installation lost its shim.
     """
     where = place.locate(repo)
     script = shim.path()
     calls = {event: shim.call(event, python, script) for event in EVENTS}
-    if where.config_hooks:
-        for event in reversed(EVENTS):  # files of an install by an older git would only start a second worker
+    if where.config_hooks and not files:
+        for event in reversed(EVENTS):  # one way in is enough
             _remove_files(where, event)
         return Report(tuple(confighook.install(repo, event, call) for event, call in calls.items()))
+    confighook.uninstall(repo)
     return Report(tuple(_install_file(where, event, call) for event, call in calls.items()))
 
 

@@ -183,7 +183,7 @@ def test_past_versions_are_brought_up_to_date(any_git: None, repo: GitRepo) -> N
 
 
 def test_lines_added_to_our_file_are_kept(repo: GitRepo) -> None:
-    install(found(repo.root))
+    install(found(repo.root), files=True)
     path = repo.root / ".git/hooks/post-commit"
     path.write_bytes(path.read_bytes() + b"echo mine\n")
     removed(repo)
@@ -194,7 +194,7 @@ def test_a_hook_that_looks_at_its_name_is_left_alone(repo: GitRepo) -> None:
     """One script under many names cannot be renamed; the user gets the line to add."""
     text = "#!/usr/bin/env ruby\nhook = File.basename($0)\n"
     put(repo, "post-commit", text)
-    report = install(found(repo.root))
+    report = install(found(repo.root), files=True)
     (refused,) = report.refused
     assert refused.event == "post-commit"
     assert refused.snippet is not None
@@ -215,7 +215,7 @@ def test_what_cannot_be_taken_over_is_refused(repo: GitRepo, what: str) -> None:
         put(repo, "post-commit", "#!/usr/bin/perl\n")
         put(repo, "post-commit.gitindex-chained", "somebody's")
     before = snapshot(repo)
-    assert [outcome.event for outcome in install(found(repo.root)).refused] == ["post-commit"]
+    assert [outcome.event for outcome in install(found(repo.root), files=True).refused] == ["post-commit"]
     removed(repo)
     assert snapshot(repo) == before
 
@@ -226,7 +226,7 @@ def test_hooks_path_outside_is_respected(repo: GitRepo, tmp_path: Path) -> None:
     shared.mkdir()
     repo.git("config", "core.hooksPath", str(shared))
     before = snapshot(repo)
-    report = install(found(repo.root))
+    report = install(found(repo.root), files=True)
     assert {outcome.event for outcome in report.refused} == set(EVENTS)
     assert list(shared.iterdir()) == []
     assert snapshot(repo) == before
@@ -253,7 +253,7 @@ def test_hooks_path_inside_the_git_directory(any_git: None, repo: GitRepo, recor
 def test_a_hooks_path_set_later_is_noticed(repo: GitRepo, tmp_path: Path) -> None:
     """HK-4: status tells that files are there and git does not look at them; uninstall finds them."""
     before = snapshot(repo)
-    install(found(repo.root))
+    install(found(repo.root), files=True)
     assert {reach.proof for reach in status(found(repo.root)).events} == {DRY_RUN}
     repo.git("config", "core.hooksPath", str(tmp_path))
     assert not any(reach.reached for reach in status(found(repo.root)).events)
