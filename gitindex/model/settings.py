@@ -26,7 +26,6 @@ class IndexSettings:
     include: tuple[str, ...] = ()  # globs of otherwise unsupported files to index
     exclude: tuple[str, ...] = ()  # globs of files to leave out
     untracked: bool = True
-    submodules: bool = False
     chunk_chars: int = 750  # aimed-at size of a chunk
 
 

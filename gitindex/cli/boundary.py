@@ -1,0 +1,78 @@
+"""Where exceptions become a message, a next step and an exit code. Once, here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from gitindex.cli import output
+from gitindex.config import environment
+from gitindex.errors import Gated, GitindexError
+
+
+def guarded(command: click.Command, arguments: Sequence[str]) -> int:
+    """Run a command line; returns its exit code and never lets a traceback out."""
+    as_json = "--json" in arguments
+    try:
+        result = command.main(list(arguments), prog_name="gitindex", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        return _usage(error, as_json)
+    except GitindexError as error:
+        return _named(error, as_json)
+    except (KeyboardInterrupt, click.Abort):
+        sys.stderr.write("interrupted; the last good snapshot is untouched\n")
+        return 130
+    except BrokenPipeError:
+        # The reader went away (head, less): point stdout elsewhere so that exit does not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the boundary: anything else is a defect, told as such
+        return _unexpected(error, as_json)
+
+
+def _usage(error: click.ClickException, as_json: bool) -> int:
+    if as_json:
+        output.write_json(
+            {"status": "error", "error": {"code": "usage", "message": error.format_message(), "hint": None}}
+        )
+    else:
+        error.show(sys.stderr)
+    return 2
+
+
+def _named(error: GitindexError, as_json: bool) -> int:
+    envelope = error.detail.get("envelope") if isinstance(error, Gated) else None
+    if as_json:
+        fallback = {
+            "status": "error",
+            "error": {"code": error.code, "message": error.message, "hint": error.hint, **_plain(error.detail)},
+        }
+        output.write_json(envelope if isinstance(envelope, dict) else fallback)
+    else:
+        sys.stderr.write(f"gitindex: {error.message}\n")
+        if error.hint:
+            sys.stderr.write(f"  next: {error.hint}\n")
+    return error.exit_code
+
+
+def _plain(detail: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in detail.items() if isinstance(value, str | int | float | list | dict)}
+
+
+def _unexpected(error: BaseException, as_json: bool) -> int:
+    summary = f"{type(error).__name__}: {error}"
+    if as_json:
+        output.write_json({"status": "error", "error": {"code": "defect", "message": summary, "hint": None}})
+    if environment().debug:
+        traceback.print_exc()
+    else:
+        sys.stderr.write(f"gitindex: unexpected {summary}\n  next: run again with GITINDEX_DEBUG=1 and report it\n")
+    return 1

@@ -1,0 +1,49 @@
+"""`gitindex sync`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.progress import bar
+from gitindex.ops.codebase import open_codebase
+from gitindex.ops.sync import SyncOptions, SyncReport, sync
+
+
+@command("Index what changed since the last snapshot and publish a new one.")
+@click.option("--full", is_flag=True, help="Index every file anew instead of building on the last snapshot.")
+@click.option("--commit-only", is_flag=True, help="Index HEAD and leave dirty and untracked files out.")
+@click.option("--allow-degraded", is_flag=True, help="Publish although some files could not be indexed.")
+@click.option("--shared", is_flag=True, help="Use a store that a group of users shares.")
+@click.option("--wait", "wait", type=float, default=30.0, show_default=True, help="Seconds to wait for another writer.")
+def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, shared: bool, wait: float) -> Answer:
+    codebase = open_codebase(call.path, call.environment, shared=shared)
+    options = SyncOptions(full=full, commit_only=commit_only, allow_degraded=allow_degraded, lease_wait=wait)
+    with bar(not call.as_json) as progress:
+        report = sync(codebase, options, progress)
+    return Answer(report_json(report), report_text(report))
+
+
+def report_json(report: SyncReport) -> dict[str, object]:
+    return {**asdict(report), "errors": [asdict(error) for error in report.errors]}
+
+
+def report_text(report: SyncReport) -> str:
+    at = f" at {report.commit[:12]}" if report.commit else ""
+    total = f"{output.plural(report.counts['files'], 'file')}, {output.plural(report.counts['chunks'], 'chunk')}"
+    if report.noop:
+        return f"nothing to do: {total}{at} ({report.elapsed_ms} ms)"
+    names = ("add", "modify", "delete", "rename")
+    changed = ", ".join(f"{report.changes[name]:,} {name}" for name in names if report.changes[name])
+    lines = [
+        f"published {report.snapshot_id}{at}: {changed or 'no file changed'}",
+        f"{total} in {report.elapsed_ms} ms",
+    ]
+    if report.seeded_from:
+        lines.append(f"started from store {report.seeded_from}")
+    lines += [f"degraded: {error.path_key}: {error.message}" for error in report.errors]
+    return "\n".join(lines)
+

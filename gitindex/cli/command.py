@@ -1,0 +1,52 @@
+"""What every command shares: `--path`, `--json`, and how an answer is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gitindex.cli import output
+from gitindex.config import Environment, environment
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer in two forms."""
+
+    data: dict[str, Any]
+    text: str
+    exit_code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the shared options say."""
+
+    path: Path
+    as_json: bool
+    environment: Environment
+
+
+def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]], click.Command]:
+    """Turn `run(call, **options) -> Answer` into a click command with the shared options."""
+
+    def wrap(run: Callable[..., Answer]) -> click.Command:
+        @wraps(run)
+        def invoke(path: str, as_json: bool, **options: Any) -> int:
+            answer = run(Call(Path(path), as_json, environment()), **options)
+            if as_json:
+                output.write_json(answer.data)
+            else:
+                output.write_text(answer.text)
+            return answer.exit_code
+
+        shared = click.option("--path", default=".", metavar="DIR", help="Any path inside the codebase.")
+        json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+        return click.command(help=help_text, **settings)(shared(json_flag(invoke)))
+
+    return wrap

@@ -1,0 +1,57 @@
+"""The command line: a table of commands, each imported only when it runs (UI-3)."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+import gitindex
+from gitindex.cli.boundary import guarded
+
+# name → what `gitindex --help` says; the code is in cmd_<name>.py, as `run`
+COMMANDS: dict[str, str] = {
+    "init": "Set up a repository: first snapshot and what to do next.",
+    "sync": "Index what changed and publish a snapshot.",
+    "search": "Search the index.",
+    "status": "What is indexed, and is it fresh, complete and trusted?",
+    "health": "Check every artifact of the active snapshot.",
+    "audit": "Digest of the live view; prove that incremental equals clean.",
+    "list": "Codebases with an index on this machine.",
+    "stores": "Every store with its size and last use.",
+    "gc": "Delete snapshots nobody needs any more.",
+    "compact": "Merge segments and drop what is dead.",
+    "repair": "Rebuild what is damaged.",
+    "upgrade-store": "Bring a store to this release's formats.",
+}
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"gitindex.cli.cmd_{cmd_name.replace('-', '_')}")
+        found: click.Command = module.run
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(gitindex.__version__, prog_name="gitindex")
+def group() -> None:
+    """Immutable, verified snapshots of a code index, bound to git trees.
+
+    Every command takes --json (one object on stdout) and --path DIR (default: the current repository).
+    Exit codes: 0 done, 1 failed, 2 usage, 3 gated, 4 integrity, 5 untrusted, 6 remote, 7 busy, 8 version.
+    """
+
+
+def main() -> None:
+    sys.exit(guarded(group, sys.argv[1:]))

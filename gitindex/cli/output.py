@@ -1,0 +1,55 @@
+"""Text for people, one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def write_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None) + "\n")
+
+
+def write_text(text: str) -> None:
+    if text:
+        # Paths may hold bytes no encoding knows; printing must not fail for that.
+        click.echo(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def style(text: str, **how: Any) -> str:
+    """Colour on a terminal only."""
+    return click.style(text, **how) if sys.stdout.isatty() else text
+
+
+def table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> str:
+    """Left-aligned columns."""
+    every = [list(header), *map(list, rows)] if header else [list(row) for row in rows]
+    if not every:
+        return ""
+    widths = [max(len(row[at]) for row in every) for at in range(len(every[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in every]
+    if header:
+        lines[0] = style(lines[0], bold=True)
+    return "\n".join(lines)
+
+
+def size(count: float) -> str:
+    for unit in _UNITS:
+        if count < 1024 or unit == _UNITS[-1]:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return ""
+
+
+def number(count: int) -> str:
+    return f"{count:,}"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,271 @@
+"""Configuration: `.gitindex.toml` (tracked, untrusted), user configuration, environment (CF-1, CF-2).
+
+The only reader of the environment. A repository's file can narrow what is indexed and shape answers; it cannot
+widen scope, raise limits, or touch trust, credentials and endpoints. Every mistake is an error with line and key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gitindex.errors import ConfigError
+from gitindex.extract.embed.registry import embedder_identity
+from gitindex.extract.extractor import CHUNKER_VERSION, EXTRACTOR_VERSION, grammar_version
+from gitindex.extract.tokens import TOKENS_VERSION
+from gitindex.model import versions
+from gitindex.model.settings import EmbedSettings, IndexSettings, Limits, QuerySettings, RemoteProposal, Settings
+
+FILE_NAME = ".gitindex.toml"
+IGNORE_NAME = ".gitindexignore"
+RANKING_VERSION = "1"
+_MAX_CONFIG_BYTES = 64 * 1024
+_PROVIDERS = ("none", "static", "fake", "sentence-transformers")
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the process was started with."""
+
+    home: Path
+    skip: bool = False
+    debug: bool = False
+    remote: str = ""
+    signing_key_file: str = ""
+    signing_key: str = field(default="", repr=False)
+    endpoint: str = ""
+    ci: bool = False
+    event: str = ""
+    ref: str = ""
+    summary: str = ""
+
+
+def environment(variables: Mapping[str, str] | None = None) -> Environment:
+    found = os.environ if variables is None else variables
+    home = found.get("GITINDEX_HOME") or str(Path(found.get("HOME") or "~").expanduser() / ".gitindex")
+    return Environment(
+        home=Path(home).absolute(),
+        skip=found.get("GITINDEX_SKIP", "") not in ("", "0"),
+        debug=found.get("GITINDEX_DEBUG", "") not in ("", "0"),
+        remote=found.get("GITINDEX_REMOTE", ""),
+        signing_key_file=found.get("GITINDEX_SIGNING_KEY_FILE", ""),
+        signing_key=found.get("GITINDEX_SIGNING_KEY", ""),
+        endpoint=found.get("AWS_ENDPOINT_URL_S3") or found.get("AWS_ENDPOINT_URL", ""),
+        ci=found.get("CI", "") not in ("", "0", "false"),
+        event=found.get("GITHUB_EVENT_NAME", ""),
+        ref=found.get("GITHUB_REF", ""),
+        summary=found.get("GITHUB_STEP_SUMMARY", ""),
+    )
+
+
+def parse(data: bytes | None) -> Settings:
+    """Settings from the bytes of `.gitindex.toml`; defaults without one.
+
+    Raises ConfigError with line and key.
+    """
+    if data is None:
+        return Settings()
+    if len(data) > _MAX_CONFIG_BYTES:
+        raise ConfigError(f"{FILE_NAME} is larger than {_MAX_CONFIG_BYTES} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+        tables = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{FILE_NAME} is not UTF-8: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{FILE_NAME}: {error}", hint=f"fix {FILE_NAME}") from error
+    reader = _Reader(text)
+    known = {"index", "embedding", "query", "remote"}
+    for name, value in tables.items():
+        if name not in known:
+            raise reader.error(name, "", f"unknown table, expected one of {', '.join(sorted(known))}")
+        if not isinstance(value, dict):
+            raise reader.error(name, "", "must be a table")
+    index = tables.get("index", {})
+    embedding = tables.get("embedding", {})
+    return Settings(
+        index=_index(reader, index),
+        embedding=_embedding(reader, embedding),
+        query=_query(reader, tables.get("query", {})),
+        remote=_remote(reader, tables.get("remote", {})),
+        file_hash=_hash({"index": index, "embedding": embedding}),
+    )
+
+
+def config_fingerprint(settings: Settings) -> str:
+    """Everything that changes what the index contains (CF-2)."""
+    return _hash(
+        {
+            "index": asdict(settings.index),
+            "embedding": embedder_identity(settings.embedding),
+            "embedding_settings": asdict(replace(settings.embedding, batch=0)),
+            "file": settings.file_hash,
+            "grammars": grammar_version(),
+            "extractor": EXTRACTOR_VERSION,
+            "chunker": CHUNKER_VERSION,
+            "tokens": TOKENS_VERSION,
+            "schemas": versions.written(),
+        }
+    )
+
+
+def query_fingerprint(settings: Settings) -> str:
+    """Ranking, quotas and output: changes answers, never the index."""
+    return _hash({"query": asdict(settings.query), "ranking": RANKING_VERSION})
+
+
+def marker_fingerprint(settings: Settings, dimension: int) -> dict[str, Any]:
+    """The tuple a completion marker must match exactly (EN-4)."""
+    return {
+        "embeddingProvider": settings.embedding.provider,
+        "embeddingModel": embedder_identity(settings.embedding),
+        "embeddingDimension": dimension,
+        "vectorStoreProvider": "lancedb",
+        "schemaVersion": versions.MATRIX["chunk_rows"].current,
+    }
+
+
+class _Reader:
+    """Typed access to a table, with errors that point into the file."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.splitlines()
+
+    def error(self, table: str, key: str, message: str) -> ConfigError:
+        name = f"{table}.{key}" if key else table
+        return ConfigError(
+            f"{FILE_NAME} line {self._line(table, key)}: {name}: {message}", hint=f"fix {FILE_NAME}", key=name
+        )
+
+    def only(self, name: str, table: Mapping[str, Any], allowed: set[str]) -> None:
+        for key in table:
+            if key not in allowed:
+                raise self.error(name, key, f"unknown key, expected one of {', '.join(sorted(allowed))}")
+
+    def text(self, name: str, table: Mapping[str, Any], key: str, default: str) -> str:
+        value = table.get(key, default)
+        if not isinstance(value, str):
+            raise self.error(name, key, f"must be text, found {value!r}")
+        return value
+
+    def flag(self, name: str, table: Mapping[str, Any], key: str, default: bool) -> bool:
+        value = table.get(key, default)
+        if not isinstance(value, bool):
+            raise self.error(name, key, f"must be true or false, found {value!r}")
+        return value
+
+    def number(self, name: str, table: Mapping[str, Any], key: str, default: int, low: int, high: int) -> int:
+        value = table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.error(name, key, f"must be a whole number, found {value!r}")
+        if not low <= value <= high:
+            raise self.error(name, key, f"must be between {low} and {high}, found {value}")
+        return value
+
+    def texts(self, name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+        value = table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.error(name, key, f"must be a list of texts, found {value!r}")
+        return tuple(value)
+
+    def globs(self, name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+        for glob in (found := self.texts(name, table, key)):
+            if not glob or glob.startswith(("/", "!")) or ".." in glob.split("/") or "\0" in glob:
+                raise self.error(name, key, f"{glob!r} must be a pattern below the repository root")
+        return found
+
+    def _line(self, table: str, key: str) -> int:
+        """Where the key stands; tomllib does not tell."""
+        inside = False
+        for number, line in enumerate(self._lines, 1):
+            header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
+            if header:
+                inside = header[1] == table
+                if inside and not key:
+                    return number
+            elif re.match(rf"\s*[\"']?{re.escape(key or table)}[\"']?\s*[.=]", line) and (inside or not key):
+                return number
+            elif re.match(rf"\s*{re.escape(table)}\s*(\.\s*{re.escape(key)}\s*)?=", line):
+                return number
+        return 1
+
+
+def _index(reader: _Reader, table: Mapping[str, Any]) -> IndexSettings:
+    reader.only(
+        "index",
+        table,
+        {
+            "include", "exclude", "untracked", "chunk_chars",
+            "max_file_bytes", "max_chunks_per_file", "max_sync_bytes",
+        },
+    )  # fmt: skip
+    hard = Limits()
+    limits = Limits(
+        file_bytes=reader.number("index", table, "max_file_bytes", hard.file_bytes, 1, hard.file_bytes),
+        chunks_per_file=reader.number(
+            "index", table, "max_chunks_per_file", hard.chunks_per_file, 2, hard.chunks_per_file
+        ),
+        sync_bytes=reader.number("index", table, "max_sync_bytes", hard.sync_bytes, 1024, hard.sync_bytes),
+    )
+    defaults = IndexSettings()
+    return IndexSettings(
+        limits=limits,
+        include=reader.globs("index", table, "include"),
+        exclude=reader.globs("index", table, "exclude"),
+        untracked=reader.flag("index", table, "untracked", defaults.untracked),
+        chunk_chars=reader.number("index", table, "chunk_chars", defaults.chunk_chars, 200, 4000),
+    )
+
+
+def _embedding(reader: _Reader, table: Mapping[str, Any]) -> EmbedSettings:
+    reader.only("embedding", table, {"provider", "model", "revision", "max_chars", "batch"})
+    defaults = EmbedSettings()
+    provider = reader.text("embedding", table, "provider", defaults.provider)
+    model = reader.text("embedding", table, "model", "")
+    revision = reader.text("embedding", table, "revision", "")
+    if ":" in provider:  # "sentence-transformers:<model>[@revision]" in one line
+        provider, _, rest = provider.partition(":")
+        model, _, revision = rest.partition("@")
+    if provider not in _PROVIDERS:
+        raise reader.error("embedding", "provider", f"{provider!r} is not one of {', '.join(_PROVIDERS)}")
+    if provider == "sentence-transformers" and not model:
+        raise reader.error("embedding", "provider", "needs a model: sentence-transformers:<model>[@revision]")
+    return EmbedSettings(
+        provider=provider,
+        model=model,
+        revision=revision,
+        max_chars=reader.number("embedding", table, "max_chars", defaults.max_chars, 100, 100_000),
+        batch=reader.number("embedding", table, "batch", defaults.batch, 1, 4096),
+    )
+
+
+def _query(reader: _Reader, table: Mapping[str, Any]) -> QuerySettings:
+    reader.only("query", table, {"limit", "snippet_lines", "per_file", "max_answer_chars"})
+    defaults = QuerySettings()
+    return QuerySettings(
+        limit=reader.number("query", table, "limit", defaults.limit, 1, 200),
+        snippet_lines=reader.number("query", table, "snippet_lines", defaults.snippet_lines, 1, 200),
+        per_file=reader.number("query", table, "per_file", defaults.per_file, 1, 100),
+        max_answer_chars=reader.number(
+            "query", table, "max_answer_chars", defaults.max_answer_chars, 1000, 1_000_000
+        ),
+    )
+
+
+def _remote(reader: _Reader, table: Mapping[str, Any]) -> RemoteProposal:
+    reader.only("remote", table, {"url", "keys", "branches"})
+    url = reader.text("remote", table, "url", "")
+    if url and not url.startswith(("s3://", "file://")):
+        raise reader.error("remote", "url", f"{url!r} must start with s3:// or file://")
+    return RemoteProposal(url, reader.texts("remote", table, "keys"), reader.texts("remote", table, "branches"))
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -1,0 +1,132 @@
+"""Vectors for chunks: from the cache where embedding is slow, from the embedder otherwise (SN-3)."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from gitindex.errors import EmbeddingError
+from gitindex.model.ids import sha256_hex
+from gitindex.model.rows import Chunk
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gitindex.extract.embed.protocol import Embedder
+
+CACHE_VECTORS = 200_000
+
+
+@runtime_checkable
+class TermsEmbedder(Protocol):
+    """An embedder that sees sub-words only, and takes those the lexical index needs anyway."""
+
+    def embed_terms(self, terms: Sequence[str]) -> np.ndarray[Any, Any]: ...
+
+
+class Vectors:
+    """One embedder with its cache; without an embedder there are no vectors."""
+
+    def __init__(self, embedder: Embedder | None, cache: VectorCache | None = None) -> None:
+        self._embedder = embedder
+        self._cache = cache
+        self.dimension = embedder.dimension if embedder else 0
+        self.identity = embedder.identity if embedder else "none"
+        self.embedded = 0
+        self.reused = 0
+
+    @property
+    def identified(self) -> tuple[str, int]:
+        return self.identity, self.dimension
+
+    def of(self, chunks: Sequence[Chunk]) -> np.ndarray[Any, Any] | None:
+        """One row per chunk, None without an embedder."""
+        if self._embedder is None:
+            return None
+        import numpy as np
+
+        known = self._cache.get([chunk.chunk_hash for chunk in chunks]) if self._cache else {}
+        missing = list({chunk.chunk_hash: chunk for chunk in chunks if chunk.chunk_hash not in known}.values())
+        fresh = self._embed(missing)
+        if self._cache is not None and missing:
+            self._cache.put({c.chunk_hash: row for c, row in zip(missing, fresh, strict=True)})
+        self.embedded += len(missing)
+        self.reused += len(chunks) - len(missing)
+        rows = {**known, **{c.chunk_hash: row for c, row in zip(missing, fresh, strict=True)}}
+        out = np.empty((len(chunks), self.dimension), np.float32)
+        for at, chunk in enumerate(chunks):
+            out[at] = rows[chunk.chunk_hash]
+        return out
+
+    def _embed(self, chunks: Sequence[Chunk]) -> np.ndarray[Any, Any]:
+        assert self._embedder is not None
+        import numpy as np
+
+        if not chunks:
+            return np.empty((0, self.dimension), np.float32)
+        if isinstance(self._embedder, TermsEmbedder):
+            rows = self._embedder.embed_terms([chunk.terms for chunk in chunks])
+        else:
+            rows = self._embedder.embed([chunk.text for chunk in chunks])
+        if rows.shape != (len(chunks), self.dimension):
+            raise EmbeddingError(
+                f"{self.identity} returned {rows.shape} vectors for {len(chunks)} chunks of {self.dimension}"
+            )
+        return rows
+
+
+class VectorCache:
+    """(embedder identity, chunk hash) → vector; bounded, least recently used goes first."""
+
+    def __init__(self, folder: Path, identity: str, bound: int = CACHE_VECTORS) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._bound = bound
+        path = folder / f"{sha256_hex(identity.encode())[:16]}.sqlite"
+        self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
+        # Losing the newest entries in a crash only costs embedding them again.
+        self._db.executescript(
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
+            "CREATE TABLE IF NOT EXISTS vector (hash BLOB PRIMARY KEY, row BLOB NOT NULL, used INTEGER NOT NULL)"
+            " WITHOUT ROWID; CREATE INDEX IF NOT EXISTS vector_used ON vector (used);"
+        )
+
+    def get(self, hashes: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
+        import numpy as np
+
+        found: dict[str, np.ndarray[Any, Any]] = {}
+        keys = [bytes.fromhex(name) for name in dict.fromkeys(hashes)]
+        for at in range(0, len(keys), 500):
+            some = keys[at : at + 500]
+            marks = ",".join("?" * len(some))
+            for key, row in self._db.execute(
+                f"SELECT hash, row FROM vector WHERE hash IN ({marks})",  # noqa: S608
+                some,
+            ):
+                found[key.hex()] = np.frombuffer(row, np.float32)
+        now = int(time.time())
+        self._db.execute("BEGIN")
+        self._db.executemany(
+            "UPDATE vector SET used = ? WHERE hash = ?", [(now, bytes.fromhex(name)) for name in found]
+        )
+        self._db.execute("COMMIT")
+        return found
+
+    def put(self, rows: dict[str, np.ndarray[Any, Any]]) -> None:
+        now = int(time.time())
+        self._db.execute("BEGIN")
+        self._db.executemany(
+            "INSERT OR REPLACE INTO vector VALUES (?, ?, ?)",
+            [(bytes.fromhex(name), row.tobytes(), now) for name, row in rows.items()],
+        )
+        self._db.execute(
+            "DELETE FROM vector WHERE hash IN (SELECT hash FROM vector ORDER BY used, hash LIMIT max(0, "
+            "(SELECT count(*) FROM vector) - ?))",
+            (self._bound,),
+        )
+        self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        self._db.close()

@@ -1,0 +1,96 @@
+"""Checking a snapshot: every artifact's bytes, every layer against the others, every count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitindex.errors import ChecksumMismatch, IncompatibleVersion, IntegrityError
+from gitindex.lifecycle.digest import Digest
+from gitindex.model.manifest import Artifact
+from gitindex.view.snapshot import SnapshotView
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    code: str
+    message: str
+    artifact: str = ""
+
+
+def damaged(view: SnapshotView) -> list[tuple[Artifact, str]]:
+    """Artifacts whose bytes differ from the manifest; every one is read, notes count for nothing."""
+    found: list[tuple[Artifact, str]] = []
+    for artifact in view.manifest.artifacts():
+        try:
+            view.verifier.rehash(artifact)
+        except ChecksumMismatch as error:
+            found.append((artifact, error.message))
+        except OSError as error:
+            found.append((artifact, f"{artifact.path} cannot be read: {error}"))
+    return found
+
+
+def inspect(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
+    """All problems of a snapshot: damage first; layers are compared only when the bytes are whole."""
+    broken = [Problem("checksum_mismatch", message, artifact.path) for artifact, message in damaged(view)]
+    if broken:
+        return broken
+    try:
+        return [*_counts(view, digest), *_layers(view), *_marker(view)]
+    except (IntegrityError, IncompatibleVersion) as error:
+        return [Problem(error.code, error.message)]
+
+
+def _counts(view: SnapshotView, digest: Digest | None) -> list[Problem]:
+    claimed = view.manifest.counts
+    problems = []
+    if digest is not None:
+        pairs = (
+            ("files", claimed.files_indexed, digest.files),
+            ("chunks", claimed.chunks_indexed, digest.chunks),
+            ("symbols", claimed.symbols, digest.symbols),
+            ("edges", claimed.edges, digest.edges),
+            ("entities", claimed.entities, digest.entities),
+        )
+        problems = [
+            Problem("count_drift", f"the manifest counts {said} {name}, the live view holds {real}")
+            for name, said, real in pairs
+            if said != real
+        ]
+    skipped: dict[str, int] = {}
+    for record in view.records():
+        if record.skip:
+            skipped[record.skip] = skipped.get(record.skip, 0) + 1
+    if skipped != dict(claimed.skipped):
+        problems.append(Problem("count_drift", f"the manifest counts skips {dict(claimed.skipped)}, found {skipped}"))
+    return problems
+
+
+def _layers(view: SnapshotView) -> list[Problem]:
+    """Tables and the lexical index hold the same chunks; each belongs to a live, indexed file."""
+    rows = set()
+    for at in range(len(view.manifest.segments)):
+        for batch in view.chunk_batches(at, ["path_key", "ordinal", "chunk_hash"]):
+            columns = (batch.column(name).to_pylist() for name in ("path_key", "ordinal", "chunk_hash"))
+            rows.update((path, ordinal, digest.hex()) for path, ordinal, digest in zip(*columns, strict=True))
+    words = {(document.path, document.ordinal, document.chunk_hash) for document in view.lexical.all()}
+    problems = []
+    if rows != words:
+        odd = sorted(rows ^ words)[0]
+        problems.append(
+            Problem("layer_drift", f"tables and lexical index differ in {len(rows ^ words)} chunks, first {odd[:2]}")
+        )
+    indexed = {record.path for record in view.records() if not record.skip}
+    strays = {path for path, _, _ in rows} - indexed
+    if strays:
+        problems.append(Problem("layer_drift", f"chunks without a file record: {sorted(strays)[0]}"))
+    return problems
+
+
+def _marker(view: SnapshotView) -> list[Problem]:
+    marker = view.marker()
+    if marker is None:
+        return [Problem("missing_marker_doc", "the newest table has no completion marker")]
+    if marker.get("runId") != view.manifest.snapshot_id:
+        return [Problem("invalid_payload", f"the completion marker proves {marker.get('runId')}, not this snapshot")]
+    return []

@@ -1,0 +1,71 @@
+"""The digest of a live view (SN-10): equal for equal trees, however the snapshot came to be.
+
+Covers files, chunks, symbols, edges, identifiers and entities. Leaves out what history decides: ids of segments and
+snapshots, times, and vectors (a function of the chunks and the embedder, which the fingerprint names).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from gitindex.view.snapshot import SnapshotView
+
+_FACTS = {
+    "symbol": "SELECT f.path, s.ordinal, name, qualified_name, kind, line, column, end_line, end_column, byte_start, "
+    "byte_end, signature, doc, parent FROM symbol s JOIN file f ON f.id = s.file",
+    "import": "SELECT f.path, i.ordinal, module, name, alias, line FROM import i JOIN file f ON f.id = i.file",
+    "call": "SELECT f.path, c.ordinal, callee, receiver, line, column, caller FROM call c JOIN file f ON f.id = c.file",
+    "identifier": "SELECT f.path, name, positions FROM identifier i JOIN file f ON f.id = i.file",
+    "entity": "SELECT f.path, topics, summary, created_at, session_id FROM entity e JOIN file f ON f.id = e.file",
+}
+_CHUNK = ["path_key", "ordinal", "kind", "chunk_hash", "row_id", "start_line", "end_line", "byte_start", "byte_end",
+          "language", "symbol", "symbol_kind", "names", "file_hash"]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    digest: str
+    files: int
+    chunks: int
+    symbols: int
+    edges: int
+    entities: int
+
+
+def digest(view: SnapshotView) -> Digest:
+    """Read every live row and hash them in an order of their own."""
+    lines: dict[str, list[bytes]] = defaultdict(list)
+    counts: dict[str, int] = defaultdict(int)
+    for record in view.records():
+        kept = (record.skip, record.link) if record.skip else (record.blob, record.content, record.link, *record[6:])
+        lines[record.path].append(_line("file", kept))
+        counts["file"] += not record.skip
+    for at in range(len(view.manifest.segments)):
+        for batch in view.chunk_batches(at, _CHUNK):
+            for row in zip(*(batch.column(name).to_pylist() for name in _CHUNK), strict=True):
+                lines[row[0]].append(_line("chunk", row[1:]))
+                counts["chunk"] += 1
+    for kind, sql in _FACTS.items():
+        for found in view.select(sql):
+            lines[found.path].append(_line(kind, found.values))
+            counts[kind] += 1
+    total = hashlib.sha256()
+    for path in sorted(lines):
+        total.update(_line("path", (path,)))
+        for line in sorted(lines[path]):
+            total.update(line)
+    return Digest(
+        digest=total.hexdigest(),
+        files=counts["file"],
+        chunks=counts["chunk"],
+        symbols=counts["symbol"],
+        edges=counts["import"] + counts["call"],
+        entities=counts["entity"],
+    )
+
+
+def _line(kind: str, values: tuple[Any, ...]) -> bytes:
+    return f"{kind}\0{values!r}\n".encode("utf-8", "surrogatepass")

@@ -1,0 +1,37 @@
+"""What a snapshot remembers of one path: enough to tell whether it must be indexed again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class FileRecord(NamedTuple):
+    """`blob` names the path's own git object; `content` the bytes indexed (they differ for a symlink)."""
+
+    path: str
+    blob: str
+    content: str
+    link: bool
+    size: int
+    skip: str  # "" when indexed, else a model.skips.Skip value
+    language: str = ""
+    lines: int = 0
+    chunks: int = 0
+    symbols: int = 0
+    edges: int = 0
+    entities: int = 0
+    parse_error: bool = False
+    truncated: bool = False
+    file_hash: str = ""
+    interface_hash: str = ""
+
+
+class OverlayEntry(NamedTuple):
+    """A path indexed from the working tree instead of the commit, and the stat that vouches for it."""
+
+    path: str
+    blob: str  # "" for a path deleted in the working tree
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int

@@ -1,0 +1,92 @@
+"""Which codebase a path means, with its settings and its store: where every verb begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gitindex import config
+from gitindex.config import Environment
+from gitindex.errors import ConfigError, UsageError
+from gitindex.files.ignore import Ignore, IgnoreRules
+from gitindex.files.policy import Policy
+from gitindex.files.safeopen import ReadError, Root, Vanished
+from gitindex.files.stableread import stable_read
+from gitindex.git.repo import Repo, discover, root_commits
+from gitindex.model.settings import MAX_FILE_BYTES, Settings
+from gitindex.store import state, stores
+from gitindex.store.layout import Layout
+from gitindex.store.state import StoreState
+
+
+@dataclass(frozen=True, slots=True)
+class Codebase:
+    """One canonical root and everything its index depends on."""
+
+    root: Path
+    repo: Repo | None
+    settings: Settings
+    fingerprint: str
+    layout: Layout
+    environment: Environment
+    mode: str = "single"
+
+    @property
+    def home(self) -> Path:
+        return self.environment.home
+
+
+def open_codebase(path: Path, environment: Environment, *, shared: bool = False) -> Codebase:
+    """The codebase that `path` lies in: the git top level, else the directory itself (ST-1).
+
+    Raises UsageError for a path that is not there, ConfigError for a broken `.gitindex.toml`.
+    """
+    if not path.exists():
+        raise UsageError(f"no such path: {path}")
+    where = path.resolve()
+    repo = discover(where)
+    if repo is not None and repo.bare:
+        raise UsageError(f"{repo.root} is a bare repository", hint="gitindex build --commit REV works on it")
+    root = repo.root if repo else (where if where.is_dir() else where.parent)
+    settings = config.parse(read_root_file(root, config.FILE_NAME))
+    return assemble(root, repo, settings, environment, shared=shared)
+
+
+def assemble(
+    root: Path, repo: Repo | None, settings: Settings, environment: Environment, *, shared: bool = False
+) -> Codebase:
+    if shared and settings.index.untracked:  # one user's scratch files are not the group's (ST-3)
+        settings = replace(settings, index=replace(settings.index, untracked=False))
+    fingerprint = config.config_fingerprint(settings)
+    layout = stores.locate(environment.home, root, fingerprint)
+    return Codebase(root, repo, settings, fingerprint, layout, environment, "shared" if shared else "single")
+
+
+def read_root_file(root: Path, name: str) -> bytes | None:
+    """A configuration file at the root of the working tree, None when there is none."""
+    with Root(root) as opened:
+        try:
+            return stable_read(opened, name.encode(), MAX_FILE_BYTES).data
+        except Vanished:
+            return None
+        except ReadError as error:
+            raise ConfigError(f"{name} cannot be read: {error.message}", hint=f"fix {name}") from error
+
+
+def make_policy(settings: Settings, ignore: bytes | None) -> Policy:
+    rules = [IgnoreRules.parse("", ignore)] if ignore else []
+    return Policy(settings.index, Ignore(rules))
+
+
+def fresh_state(codebase: Codebase) -> StoreState:
+    """What a new store of this codebase starts with."""
+    repo = codebase.repo
+    return StoreState(
+        store_id=codebase.layout.id,
+        canonical_root=str(codebase.root),
+        config_fingerprint=codebase.fingerprint,
+        created_at=state.now(),
+        mode=codebase.mode,
+        repository=root_commits(repo) if repo else (),
+        common_dir=str(repo.common_dir) if repo else "",
+    )

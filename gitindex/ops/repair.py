@@ -1,0 +1,78 @@
+"""`repair`: mend the active snapshot with the smallest rebuild that is sure to work."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from gitindex.errors import IncompatibleVersion, IntegrityError
+from gitindex.indexing.write import Progress
+from gitindex.lifecycle import compact, repair
+from gitindex.lifecycle.repair import RepairPlan
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.sync import Base, SyncOptions, locked_sync
+from gitindex.store import manifests, steps
+from gitindex.view.snapshot import SnapshotView, open_active
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    status: str
+    scope: str
+    damaged: tuple[str, ...]
+    files_rebuilt: int
+    snapshot_id: str | None
+
+
+def repair_store(
+    codebase: Codebase, *, dry_run: bool = False, progress: Progress = lambda _p, _d, _t: None
+) -> RepairReport:
+    """Find damage and mend it; `dry_run` only tells.
+
+    Raises what a sync raises. The last good snapshot stays until the mended one is published.
+    """
+    steps.reach("repair.plan")
+    chosen = _diagnose(codebase)
+    if dry_run or chosen.scope == "none":
+        return RepairReport("ok", chosen.scope, chosen.damaged, 0, manifests.active_id(codebase.layout))
+    steps.reach("repair.publish")
+    started = time.monotonic()
+    if chosen.scope == "lexical":
+        done = compact.rebuild(codebase.layout)
+        return RepairReport("ok", "lexical", chosen.damaged, 0, done.snapshot_id)
+    options = SyncOptions(full=chosen.scope == "full")
+
+    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
+        return Base() if chosen.scope == "full" else _reduced(codebase, chosen, stack)
+
+    report = locked_sync(codebase, options, progress, started, choose)
+    rebuilt = report.counts["files"] if chosen.scope == "full" else len(chosen.paths)
+    return RepairReport("ok", chosen.scope, chosen.damaged, rebuilt, report.snapshot_id)
+
+
+def _diagnose(codebase: Codebase) -> RepairPlan:
+    """A store without any whole snapshot, or one we cannot read, needs everything anew."""
+    layout = codebase.layout
+    try:
+        view = open_active(layout)
+        if view is None:
+            return RepairPlan("full" if layout.base.exists() else "none")
+        with view:
+            found = repair.plan(view)
+            lost = manifests.active_id(layout) != view.manifest.snapshot_id
+            return RepairPlan("files", ("ACTIVE_SNAPSHOT",)) if lost and found.scope == "none" else found
+    except IncompatibleVersion:
+        raise
+    except IntegrityError as error:
+        return RepairPlan("full", (error.message,))
+
+
+def _reduced(codebase: Codebase, chosen: RepairPlan, stack: ExitStack) -> Base:
+    view = open_active(codebase.layout)
+    assert view is not None, "diagnosed a moment ago, and the lease is ours since"
+    stack.enter_context(view)
+    left = SnapshotView(codebase.layout, repair.reduced(view, chosen), None, view.verifier)
+    if view.manifest.overlay.path in chosen.damaged:
+        left.forget_overlay()
+    return Base(stack.enter_context(left), whole=True, unlist=chosen.paths)

@@ -1,0 +1,122 @@
+"""Three separate truths that every answer carries (QU-6): is it fresh, is it complete, who vouches for it?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+from gitindex.errors import GitError
+from gitindex.git.repo import distance, head
+from gitindex.git.status import worktree
+from gitindex.model.manifest import Manifest
+from gitindex.ops.codebase import Codebase
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Indexed against present. `dirty_files` are working-tree differences to HEAD, indexed or not."""
+
+    indexed_commit: str | None
+    head: str | None
+    in_sync: bool
+    commits_behind: int | None  # None: not an ancestor, or not known
+    dirty_files: int
+    dirty_indexed: bool  # the snapshot was made from a dirty tree
+    problem: str = ""  # git could not say
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    eligible: int
+    indexed: int
+    skipped: dict[str, int] = field(default_factory=dict)
+    degraded: bool = False
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    origin: str  # local | seeded | fetched
+    signer: str | None = None
+    base_commit: str | None = None
+    verified: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    freshness: Freshness
+    coverage: Coverage
+    trust: Trust
+
+    def to_json(self) -> dict[str, object]:
+        return {name: asdict(getattr(self, name)) for name in ("freshness", "coverage", "trust")}
+
+    def line(self) -> str:
+        """`indexed 3f2c1a9 (2 commits behind HEAD, 1 dirty file) · 2,929 of 2,941 files · built here`."""
+        return f"{_fresh_text(self.freshness)} · {_coverage_text(self.coverage)} · {_trust_text(self.trust)}"
+
+
+def truth(codebase: Codebase, manifest: Manifest) -> Truth:
+    return Truth(freshness(codebase, manifest), coverage(manifest), trust(manifest))
+
+
+def freshness(codebase: Codebase, manifest: Manifest) -> Freshness:
+    """Never fails: when git cannot say, that is what the answer says."""
+    was = manifest.git
+    if codebase.repo is None:
+        return Freshness(None, None, in_sync=True, commits_behind=None, dirty_files=0, dirty_indexed=False)
+    try:
+        now = head(codebase.repo).commit
+        dirty = len(worktree(codebase.repo, untracked=codebase.settings.index.untracked))
+        behind = 0 if now == was.head_sha else _behind(codebase, was.head_sha, now)
+    except GitError as error:
+        return Freshness(was.head_sha, None, False, None, 0, was.dirty, error.message)
+    same = now == was.head_sha and dirty == 0 and not was.dirty
+    return Freshness(was.head_sha, now, same, behind, dirty, was.dirty)
+
+
+def coverage(manifest: Manifest) -> Coverage:
+    counts = manifest.counts
+    return Coverage(
+        eligible=counts.files_indexed + len(manifest.errors),
+        indexed=counts.files_indexed,
+        skipped=dict(counts.skipped),
+        degraded=manifest.degraded,
+        failed=len(manifest.errors),
+    )
+
+
+def trust(manifest: Manifest) -> Trust:
+    origin = manifest.origin
+    return Trust(origin.kind, origin.signer, origin.base_commit)
+
+
+def _behind(codebase: Codebase, base: str | None, now: str | None) -> int | None:
+    assert codebase.repo is not None
+    return distance(codebase.repo, base, now) if base and now else None
+
+
+def _fresh_text(found: Freshness) -> str:
+    if found.problem:
+        return f"indexed {_short(found.indexed_commit)} (git: {found.problem})"
+    notes = []
+    if found.head != found.indexed_commit:
+        behind = found.commits_behind
+        notes.append(f"{behind:,} commit{'' if behind == 1 else 's'} behind HEAD" if behind else "HEAD is elsewhere")
+    if found.dirty_files:
+        notes.append(f"{found.dirty_files:,} dirty file{'' if found.dirty_files == 1 else 's'}")
+    return f"indexed {_short(found.indexed_commit)}" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _coverage_text(found: Coverage) -> str:
+    total = found.eligible + sum(found.skipped.values()) - found.failed
+    return f"{found.indexed:,} of {total:,} files" + (" (degraded)" if found.degraded else "")
+
+
+def _trust_text(found: Trust) -> str:
+    if found.origin == "fetched":
+        return f"fetched, signed by {found.signer}"
+    return "built here"
+
+
+def _short(commit: str | None) -> str:
+    return commit[:7] if commit else "the directory"

@@ -1,0 +1,180 @@
+"""Chunk rows as a LanceDB table: one table per segment, written once, never changed (SN-1).
+
+Written and read with `lance`, the format's own library: a LanceDB client opens the same tables, and importing
+the client costs a second that a sync does not have. The newest table of a snapshot also holds the completion
+marker (C-4): a reserved row that no reader of chunks ever sees.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gitindex.model import ids, paths
+from gitindex.model.rows import Chunk
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+MARKER_KIND = "gitindex_index_completion_v1"
+_BATCH = 4096
+
+
+def table_schema(dimension: int) -> pa.Schema:
+    """ChunkRow v1. `embedding` is absent, not empty, when the index has no vectors."""
+    import pyarrow as pa
+
+    zstd = {b"lance-encoding:compression": b"zstd"}
+    fields = [
+        pa.field("row_id", pa.string(), nullable=False),
+        pa.field("chunk_id", pa.string(), nullable=False),
+        pa.field("path_key", pa.string(), nullable=False),
+        pa.field("path_key_ci", pa.string(), nullable=False),
+        pa.field("ordinal", pa.uint32(), nullable=False),
+        pa.field("file_hash", pa.binary(32), nullable=False),
+        pa.field("chunk_hash", pa.binary(32), nullable=False),
+        pa.field("chunker_version", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("text", pa.string(), nullable=False, metadata=zstd),
+        pa.field("start_line", pa.uint32()),
+        pa.field("end_line", pa.uint32()),
+        pa.field("byte_start", pa.uint64()),
+        pa.field("byte_end", pa.uint64()),
+        pa.field("language", pa.string()),
+        pa.field("symbol", pa.string()),
+        pa.field("symbol_kind", pa.string()),
+        pa.field("names", pa.string()),
+    ]
+    if dimension:
+        fields.append(pa.field("embedding", pa.list_(pa.float32(), dimension), nullable=False))
+    return pa.schema(fields, metadata={b"gitindex:chunk_row_schema": b"1"})
+
+
+class ChunkTableWriter:
+    """Collects rows in Arrow batches; `finish` writes them as one table version."""
+
+    def __init__(self, path: Path, dimension: int, chunker_version: str) -> None:
+        self._path = path
+        self._dimension = dimension
+        self._chunker = chunker_version
+        self._schema = table_schema(dimension)
+        self._batches: list[pa.RecordBatch] = []
+        self._rows: list[tuple[Any, ...]] = []
+        self._vectors: list[Any] = []
+        self.rows = 0
+
+    def add(self, path: str, file_hash: str, language: str, chunks: Sequence[Chunk], vectors: Sequence[Any]) -> None:
+        """Add one file's chunks; `vectors` has one row per chunk, or is empty without an embedder."""
+        folded = paths.casefold_key(path)
+        digest = bytes.fromhex(file_hash)
+        for chunk in chunks:
+            identity = ids.chunk_id(chunk.chunk_hash, self._chunker, chunk.kind)
+            self._rows.append(
+                (
+                    ids.row_id(path, identity, chunk.ordinal),
+                    identity,
+                    path,
+                    folded,
+                    chunk.ordinal,
+                    digest,
+                    bytes.fromhex(chunk.chunk_hash),
+                    self._chunker,
+                    chunk.kind,
+                    chunk.text,
+                    chunk.start_line,
+                    chunk.end_line,
+                    chunk.byte_start,
+                    chunk.byte_end,
+                    language,
+                    chunk.symbol,
+                    chunk.symbol_kind,
+                    chunk.names,
+                )
+            )
+        self._vectors.extend(vectors)
+        self.rows += len(chunks)
+        if len(self._rows) >= _BATCH:
+            self._flush()
+
+    def add_batch(self, batch: pa.RecordBatch) -> None:
+        """Take rows as another table holds them (compaction)."""
+        self._flush()
+        self._batches.append(batch.cast(self._schema))
+        self.rows += batch.num_rows
+
+    def finish(self, marker: dict[str, Any] | None) -> None:
+        import lance
+        import pyarrow as pa
+
+        if marker is not None:
+            self._mark(marker)
+        self._flush()
+        table = pa.Table.from_batches(self._batches, schema=self._schema)
+        lance.write_dataset(table, str(self._path), data_storage_version="2.1")
+        self._batches = []
+
+    def _mark(self, marker: dict[str, Any]) -> None:
+        empty = bytes(32)
+        text = json.dumps(marker, sort_keys=True)
+        self._rows.append(
+            (MARKER_KIND, "", "", "", 0, empty, empty, self._chunker, MARKER_KIND, text, 0, 0, 0, 0, "", "", "", "")
+        )
+        if self._dimension:
+            self._vectors.append([0.0] * self._dimension)
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if not self._rows:
+            return
+        columns: list[Any] = [list(column) for column in zip(*self._rows, strict=True)]
+        if self._dimension:
+            columns.append(self._vector_column())
+        arrays = [
+            column if isinstance(column, pa.Array) else pa.array(column, field.type)
+            for column, field in zip(columns, self._schema, strict=True)
+        ]
+        self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        self._rows = []
+        self._vectors = []
+
+    def _vector_column(self) -> pa.Array:
+        import numpy as np
+        import pyarrow as pa
+
+        flat = np.asarray(self._vectors, dtype=np.float32).reshape(-1)
+        return pa.FixedSizeListArray.from_arrays(pa.array(flat), self._dimension)
+
+
+def open_table(path: Path) -> Any:
+    import lance
+
+    return lance.dataset(str(path))
+
+
+def batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Chunk rows without the marker, in table order."""
+    yield from open_table(path).to_batches(columns=columns, filter=f"kind != '{MARKER_KIND}'")
+
+
+def read_marker(path: Path) -> dict[str, Any] | None:
+    """The completion marker of a table, None when it has none. Raises what the probe raises."""
+    found = open_table(path).to_table(columns=["text"], filter=f"kind = '{MARKER_KIND}'").column("text").to_pylist()
+    if not found:
+        return None
+    payload: dict[str, Any] = json.loads(found[0])
+    return payload
+
+
+def vectors(path: Path, columns: list[str]) -> tuple[np.ndarray[Any, Any], dict[str, list[Any]]]:
+    """All vectors of a table as one matrix, with the columns that name their rows."""
+    import numpy as np
+
+    table = open_table(path).to_table(columns=[*columns, "embedding"], filter=f"kind != '{MARKER_KIND}'")
+    column = table.column("embedding").combine_chunks()
+    dimension = column.type.list_size
+    flat = column.flatten().to_numpy(zero_copy_only=False) if len(column) else np.empty(0, np.float32)
+    return flat.reshape(-1, dimension), {name: table.column(name).to_pylist() for name in columns}

@@ -1,0 +1,189 @@
+"""Facts of one segment in SQLite: files, symbols, imports, calls, identifiers, entities.
+
+Written once into staging, then opened read-only and immutable. The `file` table is the segment's own
+path → blob id map; a row with a `skip` says why a path is not indexed (EL-1).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from gitindex.errors import StoreCorrupt
+from gitindex.model import paths, versions
+from gitindex.model.records import FileRecord
+from gitindex.model.rows import Extraction
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE file (
+  id INTEGER PRIMARY KEY, path TEXT NOT NULL, path_ci TEXT NOT NULL, blob TEXT NOT NULL, content TEXT NOT NULL,
+  link INTEGER NOT NULL, size INTEGER NOT NULL, skip TEXT NOT NULL, language TEXT NOT NULL, lines INTEGER NOT NULL,
+  chunks INTEGER NOT NULL, symbols INTEGER NOT NULL, edges INTEGER NOT NULL, entities INTEGER NOT NULL,
+  parse_error INTEGER NOT NULL, truncated INTEGER NOT NULL, file_hash TEXT NOT NULL, interface_hash TEXT NOT NULL);
+CREATE TABLE symbol (
+  file INTEGER NOT NULL, ordinal INTEGER NOT NULL, name TEXT NOT NULL, qualified_name TEXT NOT NULL,
+  kind TEXT NOT NULL, line INTEGER NOT NULL, column INTEGER NOT NULL, end_line INTEGER NOT NULL,
+  end_column INTEGER NOT NULL, byte_start INTEGER NOT NULL, byte_end INTEGER NOT NULL, signature TEXT NOT NULL,
+  doc TEXT NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (file, ordinal)) WITHOUT ROWID;
+CREATE TABLE import (
+  file INTEGER NOT NULL, ordinal INTEGER NOT NULL, module TEXT NOT NULL, name TEXT NOT NULL, alias TEXT NOT NULL,
+  line INTEGER NOT NULL, PRIMARY KEY (file, ordinal)) WITHOUT ROWID;
+CREATE TABLE call (
+  file INTEGER NOT NULL, ordinal INTEGER NOT NULL, callee TEXT NOT NULL, receiver TEXT NOT NULL,
+  line INTEGER NOT NULL, column INTEGER NOT NULL, caller INTEGER NOT NULL,
+  PRIMARY KEY (file, ordinal)) WITHOUT ROWID;
+CREATE TABLE identifier (
+  name TEXT NOT NULL, file INTEGER NOT NULL, positions BLOB NOT NULL, PRIMARY KEY (name, file)) WITHOUT ROWID;
+CREATE TABLE entity (
+  file INTEGER PRIMARY KEY, topics TEXT NOT NULL, summary TEXT NOT NULL, created_at TEXT NOT NULL,
+  session_id TEXT NOT NULL);
+"""
+_INDEXES = """
+CREATE UNIQUE INDEX file_path ON file (path);
+CREATE INDEX file_ci ON file (path_ci);
+CREATE INDEX file_link ON file (path) WHERE link = 1;
+CREATE INDEX symbol_name ON symbol (name COLLATE NOCASE);
+CREATE INDEX call_callee ON call (callee);
+CREATE INDEX import_module ON import (module);
+CREATE INDEX entity_created ON entity (created_at) WHERE created_at != '';
+"""
+FILE_COLUMNS = (
+    "path, blob, content, link, size, skip, language, lines, chunks, symbols, edges, entities, "
+    "parse_error, truncated, file_hash, interface_hash"
+)
+
+
+class FactsWriter:
+    """Fills a new facts file. `finish` builds the indexes and closes it."""
+
+    def __init__(self, path: Path, segment_id: str) -> None:
+        self._db = sqlite3.connect(f"file:{quote(str(path))}", uri=True, isolation_level=None)
+        # Durability comes from the publish barrier, not from SQLite: staging is thrown away after a crash.
+        self._db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=8192;" + _SCHEMA)
+        self._db.execute("BEGIN")
+        version = str(versions.MATRIX["facts"].current)
+        self._db.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("schema_version", version), ("segment_id", segment_id)]
+        )
+        self._next = 1
+        self._identifiers: list[tuple[str, int, bytes]] = []
+
+    def add(self, record: FileRecord, extraction: Extraction | None) -> None:
+        file = self._next
+        self._next += 1
+        self._db.execute(
+            "INSERT INTO file VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            (file, record.path, paths.casefold_key(record.path), *record[1:]),
+        )
+        if extraction is None:
+            return
+        many = self._db.executemany
+        many(
+            "INSERT INTO symbol VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            [(file, at, *symbol) for at, symbol in enumerate(extraction.symbols)],
+        )
+        many(
+            "INSERT INTO import VALUES (?,?,?,?,?,?)",
+            [(file, at, *item) for at, item in enumerate(extraction.imports)],
+        )
+        many(
+            "INSERT INTO call VALUES (?,?,?,?,?,?,?)",
+            [(file, at, *call) for at, call in enumerate(extraction.calls)],
+        )
+        self._identifiers.extend((name, file, positions) for name, positions in extraction.identifiers)
+        if extraction.entity is not None:
+            entity = extraction.entity
+            self._db.execute(
+                "INSERT INTO entity VALUES (?,?,?,?,?)",
+                (file, json.dumps(entity.topics), entity.summary, entity.created_at, entity.session_id),
+            )
+
+    def copy(self, source: Path, live: Sequence[str]) -> None:
+        """Take the rows of `live` paths from another facts file as they are (compaction)."""
+        self._db.execute("COMMIT")
+        self._db.execute("ATTACH ? AS old", (f"file:{quote(str(source))}?mode=ro&immutable=1",))
+        self._db.execute("BEGIN")
+        self._db.execute("CREATE TEMP TABLE live (path TEXT PRIMARY KEY) WITHOUT ROWID")
+        self._db.executemany("INSERT INTO live VALUES (?)", [(path,) for path in live])
+        shift = self._next
+        self._db.execute("CREATE TEMP TABLE moved (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")
+        self._db.execute(
+            "INSERT INTO moved SELECT f.id, ? + row_number() OVER (ORDER BY f.id) - 1 "
+            "FROM old.file f JOIN live USING (path)",
+            (shift,),
+        )
+        columns = "path, path_ci, " + FILE_COLUMNS.removeprefix("path, ")
+        self._db.execute(
+            f"INSERT INTO file SELECT m.new, {columns} FROM old.file f JOIN moved m ON m.old = f.id"  # noqa: S608
+        )
+        for table, rest in _DEPENDENT.items():
+            self._db.execute(
+                f"INSERT INTO {table} SELECT {rest} FROM old.{table} t JOIN moved m ON m.old = t.file"  # noqa: S608
+            )
+        self._next += self._db.execute("SELECT count(*) FROM moved").fetchone()[0]
+        self._db.execute("DROP TABLE moved")
+        self._db.execute("DROP TABLE live")
+        self._db.execute("COMMIT")
+        self._db.execute("DETACH old")
+        self._db.execute("BEGIN")
+
+    def finish(self) -> None:
+        self._identifiers.sort()
+        self._db.executemany("INSERT INTO identifier VALUES (?,?,?)", self._identifiers)
+        self._db.execute("COMMIT")
+        self._db.executescript(_INDEXES)
+        self._db.close()
+
+
+_DEPENDENT = {
+    "symbol": "m.new, ordinal, name, qualified_name, kind, line, column, end_line, end_column, byte_start, "
+    "byte_end, signature, doc, parent",
+    "import": "m.new, ordinal, module, name, alias, line",
+    "call": "m.new, ordinal, callee, receiver, line, column, caller",
+    "identifier": "name, m.new, positions",
+    "entity": "m.new, topics, summary, created_at, session_id",
+}
+
+
+class Facts:
+    """Read-only hand on one facts file. Knows nothing of other segments: only a view may join them (SN-6)."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._db = sqlite3.connect(
+                f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True, check_same_thread=False, isolation_level=None
+            )
+            version = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise StoreCorrupt(f"facts {path} cannot be read: {error}", hint="gitindex repair") from error
+        versions.check("facts", int(version[0]) if version else None, str(path))
+
+    def query(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
+        return self._db.execute(sql, parameters)
+
+    def record(self, path: str) -> FileRecord | None:
+        row = self._db.execute(f"SELECT {FILE_COLUMNS} FROM file WHERE path = ?", (path,)).fetchone()  # noqa: S608
+        return _record(row) if row else None
+
+    def records(self, where: str = "1") -> Iterator[FileRecord]:
+        for row in self._db.execute(f"SELECT {FILE_COLUMNS} FROM file WHERE {where} ORDER BY path"):  # noqa: S608
+            yield _record(row)
+
+    def folded(self, path_ci: str) -> list[str]:
+        """Paths that fold to the same key."""
+        return [row[0] for row in self._db.execute("SELECT path FROM file WHERE path_ci = ?", (path_ci,))]
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _record(row: tuple[object, ...]) -> FileRecord:
+    record = FileRecord(*row)  # type: ignore[arg-type]
+    return record._replace(
+        link=bool(record.link), parse_error=bool(record.parse_error), truncated=bool(record.truncated)
+    )
+

@@ -1,0 +1,177 @@
+"""The lexical index: one Tantivy directory per snapshot, a hard-link clone of its parent plus one commit.
+
+Tantivy never changes a finished file, so a clone is a few links, statistics stay global and deletes are native.
+Documents are chunks; their text is stored, so a lexical answer needs no other file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gitindex.errors import StoreCorrupt
+from gitindex.extract import tokens
+from gitindex.model.rows import Chunk
+
+if TYPE_CHECKING:
+    import tantivy
+
+# Held by a writer while it runs; never part of the index.
+LOCK_FILES = frozenset({".tantivy-writer.lock", ".tantivy-meta.lock"})
+# Rewritten by every commit, so a clone copies instead of linking them.
+REWRITTEN = frozenset({"meta.json", ".managed.json"})
+_SMALL_HEAP = 30_000_000
+_LARGE_HEAP = 256_000_000
+
+
+class Document(NamedTuple):
+    """What is stored of a chunk."""
+
+    path: str
+    ordinal: int
+    kind: str
+    language: str
+    start_line: int
+    end_line: int
+    symbol: str
+    symbol_kind: str
+    chunk_hash: str
+    text: str
+
+
+class LexicalWriter:
+    """One writer, one commit. `delete` and `add` in any order: deletes only reach documents of the clone."""
+
+    def __init__(self, path: Path, *, bulk: bool) -> None:
+        import tantivy
+
+        self._tantivy = tantivy
+        self._schema = _schema()
+        index = tantivy.Index(self._schema, path=str(path), reuse=True)
+        self._writer = index.writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 2 if bulk else 1)
+
+    def delete(self, path: str) -> None:
+        self._writer.delete_documents_by_term("path", path)
+
+    def add(self, path: str, language: str, chunks: Sequence[Chunk]) -> None:
+        path_terms = tokens.terms(path)
+        for chunk in chunks:
+            document = self._tantivy.Document()
+            document.add_text("path", path)
+            document.add_unsigned("ordinal", chunk.ordinal)
+            document.add_text("kind", chunk.kind)
+            document.add_text("language", language)
+            document.add_unsigned("start_line", chunk.start_line)
+            document.add_unsigned("end_line", chunk.end_line)
+            document.add_text("symbol", chunk.symbol)
+            document.add_text("symbol_kind", chunk.symbol_kind)
+            document.add_bytes("chunk_hash", bytes.fromhex(chunk.chunk_hash))
+            document.add_bytes("body", chunk.text.encode())
+            document.add_text("terms", chunk.terms)
+            document.add_text("idents", chunk.idents)
+            document.add_text("names", _name_terms(chunk.names))
+            document.add_text("path_terms", path_terms)
+            self._writer.add_document(document)
+
+    def finish(self) -> None:
+        """Commit and wait for merges, so that the directory does not change any more."""
+        self._writer.commit()
+        self._writer.wait_merging_threads()
+
+
+class LexicalIndex:
+    """Read side of one directory. Only `view` opens it (SN-6)."""
+
+    def __init__(self, path: Path) -> None:
+        import tantivy
+
+        try:
+            self._index = tantivy.Index.open(str(path))
+        except ValueError as error:
+            raise StoreCorrupt(f"lexical index {path} cannot be opened: {error}", hint="gitindex repair") from error
+        self.schema = self._index.schema
+        self._searcher = self._index.searcher()
+
+    @property
+    def documents(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def search(self, query: tantivy.Query, limit: int) -> list[tuple[float, Document]]:
+        """Best documents; equal scores in a stable order."""
+        hits = self._searcher.search(query, limit, count=False).hits
+        found = [(float(score), _document(self._searcher.doc(address))) for score, address in hits]
+        found.sort(key=lambda hit: (-hit[0], hit[1].path, hit[1].ordinal))
+        return found
+
+    def all(self) -> Iterator[Document]:
+        import tantivy
+
+        if not self.documents:
+            return
+        hits = self._searcher.search(tantivy.Query.all_query(), self.documents, count=False).hits
+        for _, address in hits:
+            yield _document(self._searcher.doc(address))
+
+    def frequency(self, field: str, term: str) -> int:
+        return int(self._searcher.doc_freq(field, term))
+
+    def terms_with_prefix(self, field: str, prefix: str, limit: int) -> list[str]:
+        return [term for term, _ in self._searcher.terms_with_prefix(field, prefix, limit=limit)]
+
+
+def create(path: Path) -> None:
+    """Make an empty index."""
+    import tantivy
+
+    path.mkdir(parents=True, exist_ok=True)
+    tantivy.Index(_schema(), path=str(path), reuse=False)
+
+
+def files(path: Path) -> list[Path]:
+    """The files that make up the index, sorted."""
+    return sorted(entry for entry in path.iterdir() if entry.name not in LOCK_FILES)
+
+
+def _schema() -> tantivy.Schema:
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    for name in ("path", "kind", "language", "symbol_kind", "symbol"):
+        builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
+    for name in ("ordinal", "start_line", "end_line"):
+        builder.add_unsigned_field(name, stored=True)
+    builder.add_bytes_field("chunk_hash", stored=True)
+    builder.add_bytes_field("body", stored=True)
+    builder.add_text_field("terms", tokenizer_name="whitespace", index_option="position")
+    builder.add_text_field("names", tokenizer_name="whitespace", index_option="position")
+    builder.add_text_field("path_terms", tokenizer_name="whitespace", index_option="position")
+    builder.add_text_field("idents", tokenizer_name="whitespace", index_option="basic")
+    return builder.build()
+
+
+def _name_terms(names: str) -> str:
+    """Whole names and their sub-words: `getItem` is found as getitem, get and item."""
+    return " ".join(
+        part for name in names.split() for part in dict.fromkeys((name.lower(), *tokens.subwords(name)))
+    )
+
+
+def _document(stored: Any) -> Document:
+    fields = stored.to_dict()
+
+    def one(name: str) -> Any:
+        return fields[name][0]
+
+    return Document(
+        path=one("path"),
+        ordinal=one("ordinal"),
+        kind=one("kind"),
+        language=one("language"),
+        start_line=one("start_line"),
+        end_line=one("end_line"),
+        symbol=one("symbol"),
+        symbol_kind=one("symbol_kind"),
+        chunk_hash=bytes(one("chunk_hash")).hex(),
+        text=bytes(one("body")).decode("utf-8", "replace"),
+    )

@@ -1,0 +1,73 @@
+"""Writes one segment into a staging directory: table, facts, path map, tombstones. Not the lexical index.
+
+A segment is complete when `finish` returns; nothing outside the staging directory was touched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gitindex.model.records import FileRecord
+from gitindex.model.rows import Extraction
+from gitindex.segment import tombstones
+from gitindex.segment.chunks import ChunkTableWriter
+from gitindex.segment.facts import FactsWriter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a finished segment holds."""
+
+    id: str
+    rows: int
+    files: int
+    tombstones: int
+
+
+class SegmentWriter:
+    """`folder` receives `<id>.lance/` and the small files that stand beside it."""
+
+    def __init__(self, folder: Path, segment_id: str, dimension: int, chunker_version: str) -> None:
+        self.id = segment_id
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._table = ChunkTableWriter(folder / f"{segment_id}.lance", dimension, chunker_version)
+        self._facts = FactsWriter(folder / "facts.sqlite", segment_id)
+        self._map = (folder / "segment_file_index.jsonl").open("w", encoding="utf-8")
+        self._files = 0
+
+    def add(self, record: FileRecord, extraction: Extraction | None, vectors: Sequence[Any]) -> None:
+        """Add a path: indexed with its extraction, or skipped (no extraction)."""
+        if extraction is not None:
+            self._table.add(record.path, record.file_hash, record.language, extraction.chunks, vectors)
+        self._facts.add(record, extraction)
+        self._note(record.path, record.blob)
+
+    def add_rows(self, batch: pa.RecordBatch) -> None:
+        self._table.add_batch(batch)
+
+    def copy_facts(self, source: Path, live: Sequence[FileRecord]) -> None:
+        self._facts.copy(source, [record.path for record in live])
+        for record in live:
+            self._note(record.path, record.blob)
+
+    def write_table(self, marker: dict[str, Any] | None) -> None:
+        self._table.finish(marker)
+
+    def write_facts(self, graves: Iterable[tuple[str, str]]) -> Written:
+        self._facts.finish()
+        self._map.close()
+        count = tombstones.write(self._folder / "tombstones.jsonl", graves)
+        return Written(self.id, self._table.rows, self._files, count)
+
+    def _note(self, path: str, blob: str) -> None:
+        line = {"path_key": path, "segment_id": self.id, "blob": blob}
+        self._map.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._files += 1

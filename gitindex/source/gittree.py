@@ -1,0 +1,178 @@
+"""A commit, with or without the working tree over it (CS-2, CS-3).
+
+Committed content is read by blob id. Paths that git reports as dirty or untracked come from the working tree by
+stable reads; they form the overlay. Without an overlay (`commit_only`) nothing outside the object store is read.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from stat import S_ISLNK
+from typing import Self
+
+from gitindex.errors import TransientGitError
+from gitindex.files.safeopen import Root
+from gitindex.git.objects import Objects, TreeEntry, open_objects
+from gitindex.git.repo import Head, Repo, head, resolve
+from gitindex.git.status import worktree
+from gitindex.model.manifest import GitState
+from gitindex.model.records import OverlayEntry
+from gitindex.model.skips import Skip
+from gitindex.source.candidate import LINK, NESTED, Candidate, Content, by_key, candidate
+from gitindex.source.work import identify, lstat, read_work
+
+EMPTY_TREE = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+_HEAD_READS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Dirt:
+    """What the working tree says about a path: a candidate, or that the path is gone."""
+
+    key: str
+    raw: bytes
+    item: Candidate | None
+
+
+class GitSource:
+    def __init__(
+        self, repo: Repo, at: Head, objects: Objects, dirt: tuple[Dirt, ...], *, untracked: bool, max_bytes: int
+    ) -> None:
+        self.repo = repo
+        self.head = at
+        self.algorithm = repo.algorithm
+        self._objects = objects
+        self._dirt = {entry.key: entry for entry in dirt}
+        self._untracked = untracked
+        self._max = max_bytes
+        self._root: Root | None = None
+        self.twins: tuple[tuple[str, str], ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._objects.close()
+        if self._root is not None:
+            self._root.close()
+
+    @property
+    def tree(self) -> str:
+        return self.head.tree or EMPTY_TREE[self.algorithm]
+
+    @property
+    def state(self) -> GitState:
+        return GitState(
+            head_sha=self.head.commit,
+            tree_sha=self.tree,
+            branch=self.head.branch,
+            dirty=bool(self._dirt),
+            untracked_included=self._untracked,
+        )
+
+    @property
+    def dirty_paths(self) -> tuple[str, ...]:
+        return tuple(sorted(self._dirt))
+
+    def changed(
+        self, base_tree: str | None, overlay: dict[str, OverlayEntry]
+    ) -> dict[str, Candidate | None] | None:
+        if base_tree is None or not (base_tree == self.tree or self._objects.has(base_tree)):
+            return None
+        found: dict[str, Candidate | None] = {}
+        if base_tree != self.tree:
+            for change in self._objects.diff(base_tree, self.tree):
+                self._put(found, change.path, change.new)
+        for key in overlay.keys() - self._dirt.keys() - found.keys():
+            self._put(found, key.encode(), self._objects.entry(self.tree, key.encode()))
+        found.update((key, entry.item) for key, entry in self._dirt.items())
+        # Two spellings of one key need the whole tree to tell which one counts (EL-2).
+        return found if all(key.isascii() for key in found) else None
+
+    def all(self) -> dict[str, Candidate]:
+        raw = {e.path: candidate(e.path, e.mode, e.blob, work=False) for e in self._objects.entries(self.tree)}
+        for entry in self._dirt.values():
+            if entry.item is None:
+                raw.pop(entry.raw, None)
+            else:
+                raw[entry.raw] = entry.item
+        found, self.twins = by_key(raw.values())
+        return found
+
+    def identify(self, item: Candidate, known: OverlayEntry | None) -> Content:
+        return identify(self._opened(), item, known, self._max, self.algorithm)
+
+    def read(self, items: Sequence[Candidate]) -> Iterator[tuple[Candidate, Content]]:
+        for work, run in itertools.groupby(items, key=lambda item: item.work):
+            batch = list(run)
+            if work:
+                yield from ((item, read_work(self._opened(), item, self._max, self.algorithm)) for item in batch)
+            else:
+                blobs = self._objects.read((item.blob for item in batch), self._max)
+                for item, blob in zip(batch, blobs, strict=True):
+                    yield item, _content(blob.id, blob.size, blob.data)
+
+    def entry(self, raw: bytes) -> TreeEntry | None:
+        return self._objects.entry(self.tree, raw)
+
+    def blob(self, blob: str) -> bytes | None:
+        """One object's bytes, None when larger than a file may be."""
+        return next(iter(self._objects.read([blob], self._max))).data
+
+    def _put(self, found: dict[str, Candidate | None], raw: bytes, entry: TreeEntry | None) -> None:
+        if entry is None:
+            found[candidate(raw, 0, "", work=False).key] = None
+        else:
+            item = candidate(entry.path, entry.mode, entry.blob, work=False)
+            found[item.key] = item
+
+    def _opened(self) -> Root:
+        if self._root is None:
+            self._root = Root(self.repo.root)
+        return self._root
+
+
+def open_worktree(repo: Repo, *, untracked: bool, max_bytes: int, bulk: bool = False) -> GitSource:
+    """HEAD with the working tree over it, both as they are now."""
+    with Root(repo.root) as root:
+        at, dirt = _consistent(repo, root, untracked)
+    objects = open_objects(repo, bulk=bulk)
+    return GitSource(repo, at, objects, dirt, untracked=untracked, max_bytes=max_bytes)
+
+
+def _consistent(repo: Repo, root: Root, untracked: bool) -> tuple[Head, tuple[Dirt, ...]]:
+    """HEAD and the dirt against it: read again when HEAD moved in between."""
+    at = head(repo)
+    for _ in range(_HEAD_READS):
+        dirt = tuple(_dirt(root, entry.path, entry.kind) for entry in worktree(repo, untracked=untracked))
+        now = head(repo)
+        if now == at:
+            return at, dirt
+        at = now
+    raise TransientGitError("HEAD keeps moving; nothing was indexed", hint="gitindex sync")
+
+
+def open_commit(repo: Repo, rev: str, *, max_bytes: int, bulk: bool = False) -> GitSource:
+    """One commit and nothing else."""
+    at = head(repo) if rev == "HEAD" else resolve(repo, rev)
+    return GitSource(repo, at, open_objects(repo, bulk=bulk), (), untracked=False, max_bytes=max_bytes)
+
+
+def _dirt(root: Root, raw: bytes, kind: str) -> Dirt:
+    if kind == "nested":
+        item = candidate(raw, NESTED, "", work=True)
+        return Dirt(item.key, raw, item)
+    stat = None if kind == "deleted" else lstat(root, raw)
+    item = candidate(raw, LINK if stat and S_ISLNK(stat.st_mode) else 0, "", work=True)
+    return Dirt(item.key, raw, item if stat else None)
+
+
+def _content(blob: str, size: int, data: bytes | None) -> Content:
+    if data is None:
+        return Content(blob=blob, size=size, skip=Skip.TOO_LARGE)
+    return Content(data=data, blob=blob, size=size)

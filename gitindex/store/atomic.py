@@ -1,0 +1,142 @@
+"""The only rename, and the fsyncs around it (SN-4). Full disks and read-only stores get names here.
+
+A path is either its old or its new content after a crash at any point; directories move whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gitindex.errors import GitindexError, StorageFull, StoreUnwritable
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_DENIED = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+@contextmanager
+def storage(where: Path) -> Iterator[None]:
+    """Name what the operating system or an engine reports about the disk below `where`.
+
+    Raises StorageFull, StoreUnwritable; anything else passes unchanged.
+    """
+    try:
+        yield
+    except GitindexError:
+        raise
+    except (OSError, ValueError) as error:
+        named = _named(error, where)
+        if named is None:
+            raise
+        raise named from error
+
+
+def _named(error: OSError | ValueError, where: Path) -> GitindexError | None:
+    number = getattr(error, "errno", None)
+    text = str(error)  # Tantivy and Lance wrap the errno in their own exceptions
+    if number in _FULL or "No space left on device" in text or "Disk quota exceeded" in text:
+        return StorageFull(
+            f"no space left for the index at {where}; the last good snapshot is untouched",
+            hint="gitindex gc --stores",
+        )
+    if number in _DENIED or "Read-only file system" in text or "Permission denied" in text:
+        return StoreUnwritable(
+            f"cannot write the index at {where}: {error}",
+            hint="make GITINDEX_HOME a directory you may write to",
+        )
+    return None
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`: temporary file, fsync, rename, fsync of the directory."""
+    temporary = path.with_name(f"{path.name}.tmp.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        with open(temporary, "xb") as handle:
+            handle.write(data)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_bytes(path, json.dumps(value, indent=1, sort_keys=False).encode() + b"\n")
+
+
+def move(source: Path, target: Path) -> None:
+    """Move a finished file or directory into its place, durably. A leftover of a crashed try is replaced."""
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    os.rename(source, target)
+    sync_directory(target.parent)
+
+
+def sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(path: Path) -> None:
+    """fsync every file and directory below `path`."""
+    for folder, _, names in os.walk(path):
+        for name in names:
+            sync_file(Path(folder, name))
+        sync_directory(Path(folder))
+
+
+def link_or_copy(source: Path, target: Path) -> bool:
+    """Hard-link where the file system can, else copy. True when no bytes were copied."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EOPNOTSUPP):
+            raise
+        shutil.copyfile(source, target)
+        sync_file(target)
+        return False
+    return True
+
+
+def remove_tree(path: Path) -> int:
+    """Delete a file or directory; returns the bytes it held. Missing is fine: another sweep was quicker."""
+    try:
+        if not path.is_dir() or path.is_symlink():
+            size = path.stat(follow_symlinks=False).st_size
+            path.unlink()
+            return size
+    except FileNotFoundError:
+        return 0
+    size = tree_size(path)
+    shutil.rmtree(path, ignore_errors=True)
+    return size
+
+
+def tree_size(path: Path) -> int:
+    total = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
+            except FileNotFoundError:
+                continue
+    return total

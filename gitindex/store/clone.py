@@ -1,0 +1,62 @@
+"""Hard-link clones: a snapshot's lexical directory from its parent, a whole snapshot from a sibling store."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from gitindex.model.manifest import Artifact, Manifest, Origin
+from gitindex.segment import lexical
+from gitindex.store import atomic, steps
+from gitindex.store.integrity import Verifier
+from gitindex.store.layout import Layout
+
+
+def clone_lexical(parent: Manifest, verifier: Verifier, target: Path) -> dict[int, Artifact]:
+    """Clone the parent's index into `target`; returns what is known of each linked file, by inode.
+
+    Every file is proven before it is linked, so a damaged parent never spreads.
+    """
+    target.mkdir(parents=True)
+    known: dict[int, Artifact] = {}
+    for artifact in parent.lexical:
+        source = verifier.path(artifact)
+        copy = target / source.name
+        if source.name in lexical.REWRITTEN:
+            shutil.copyfile(source, copy)
+        else:
+            atomic.link_or_copy(source, copy)
+            known[copy.stat().st_ino] = artifact
+    return known
+
+
+def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Manifest:
+    """Link every artifact of a sibling's snapshot into `target` (ST-4). The result is a parent, not yet published.
+
+    Raises ChecksumMismatch when the sibling is damaged; leftovers in `target` are unreferenced and gc's to take.
+    """
+    verifier = Verifier(source)
+    steps.reach("seed.link")
+    folders: set[Path] = set()
+    for artifact in manifest.artifacts():
+        origin = verifier.path(artifact)
+        copy = target.base / artifact.path
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.unlink(missing_ok=True)
+        atomic.link_or_copy(origin, copy)
+        folders.add(copy.parent)
+    for folder in folders:
+        atomic.sync_directory(folder)
+    steps.reach("seed.linked")
+    return replace(
+        manifest,
+        store_id=target.id,
+        canonical_root=str(root),
+        origin=replace(manifest.origin, kind="seeded") if manifest.origin.kind == "local" else _kept(manifest),
+    )
+
+
+def _kept(manifest: Manifest) -> Origin:
+    """A fetched snapshot stays fetched: seeding changes nothing about who signed it."""
+    return manifest.origin

@@ -1,0 +1,120 @@
+"""Checksums before first use (SN-7, IDX.MUST.006).
+
+The size is compared always. The hash is computed once per process and artifact, unless the publisher left a
+note that this very inode, with this size, mtime and ctime, had this hash. Writing to a file changes its ctime,
+so a note never vouches for bytes other than those hashed. Readers never write notes: they stay read-only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from gitindex.errors import ChecksumMismatch
+from gitindex.model.manifest import Artifact
+from gitindex.store import atomic
+from gitindex.store.layout import Layout
+
+_BLOCK = 1 << 20
+Stamp = tuple[int, int, int, int]  # inode, size, mtime_ns, ctime_ns
+
+
+def hash_file(path: Path) -> tuple[str, int]:
+    """sha256 and size of a file's bytes."""
+    digest = hashlib.sha256()
+    size = 0
+    with open(path, "rb") as handle:
+        while block := handle.read(_BLOCK):
+            digest.update(block)
+            size += len(block)
+    return digest.hexdigest(), size
+
+
+def describe(layout: Layout, path: Path) -> Artifact:
+    """The artifact record of a finished file."""
+    digest, size = hash_file(path)
+    return Artifact(path.relative_to(layout.base).as_posix(), size, digest)
+
+
+class Verifier:
+    """Checks artifacts of one store; one instance per process and store."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._notes = _load_notes(layout)
+        self._checked: dict[str, Stamp] = {}
+
+    def path(self, artifact: Artifact) -> Path:
+        """The artifact's path, once its bytes are proven.
+
+        Raises ChecksumMismatch, naming the artifact and the repair command.
+        """
+        path = self._layout.base / artifact.path
+        stamp = _stamp(path)
+        if stamp is None:
+            raise _mismatch(artifact, "is missing")
+        if stamp[1] != artifact.size_bytes:
+            raise _mismatch(artifact, f"has {stamp[1]} bytes instead of {artifact.size_bytes}")
+        if self._checked.get(artifact.path) != stamp and not self._noted(artifact, stamp):
+            self.rehash(artifact)
+        self._checked[artifact.path] = stamp
+        return path
+
+    def adopt(self, artifact: Artifact) -> None:
+        """Trust a file this process linked from one it had proven: same inode, same bytes."""
+        stamp = _stamp(self._layout.base / artifact.path)
+        if stamp is not None:
+            self._checked[artifact.path] = stamp
+
+    def rehash(self, artifact: Artifact) -> None:
+        """Hash the bytes whatever any note says.
+
+        Raises ChecksumMismatch.
+        """
+        try:
+            digest, size = hash_file(self._layout.base / artifact.path)
+        except FileNotFoundError:
+            raise _mismatch(artifact, "is missing") from None
+        if size != artifact.size_bytes:
+            raise _mismatch(artifact, f"has {size} bytes instead of {artifact.size_bytes}")
+        if digest != artifact.sha256:
+            raise _mismatch(artifact, "does not match its checksum")
+
+    def _noted(self, artifact: Artifact, stamp: Stamp) -> bool:
+        return self._notes.get(artifact.path) == (artifact.sha256, *stamp)
+
+
+def note_verified(layout: Layout, artifacts: Iterable[Artifact]) -> None:
+    """Leave notes for artifacts this process wrote or checked just now. Writers only, under the lease."""
+    notes: dict[str, list[object]] = {}
+    for artifact in artifacts:
+        stamp = _stamp(layout.base / artifact.path)
+        if stamp is not None:
+            notes[artifact.path] = [artifact.sha256, *stamp]
+    atomic.write_bytes(layout.verified, json.dumps(notes, separators=(",", ":")).encode())
+
+
+def _load_notes(layout: Layout) -> Mapping[str, tuple[object, ...]]:
+    """No notes, or notes nobody can read, only cost a hash."""
+    try:
+        raw = json.loads(layout.verified.read_bytes())
+        return {path: tuple(note) for path, note in raw.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        info = os.stat(path, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+
+
+def _mismatch(artifact: Artifact, what: str) -> ChecksumMismatch:
+    return ChecksumMismatch(
+        f"{artifact.path} {what}", hint="gitindex repair", artifact=artifact.path, sha256=artifact.sha256
+    )

@@ -1,0 +1,251 @@
+"""The writer lease (LE-1): cooperative, heart-beaten, fenced by an epoch that only grows.
+
+Invariant: every change of the lease file happens under the guard (an exclusively created file with a short
+life), so acquire, heartbeat, steal and release never overwrite each other. A lease that vanished or changed
+hands is lost: its former owner stops before it makes anything visible.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from gitindex.errors import LeaseHeld, LeaseLost, StoreCorrupt
+from gitindex.model import versions
+from gitindex.model.ids import ulid
+from gitindex.store import atomic
+from gitindex.store.layout import Layout
+
+TTL_MS = 120_000
+GUARD_TTL = 5.0
+_POLL = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseState:
+    """`writer_lease.json`."""
+
+    owner_id: str
+    pid: int
+    hostname: str
+    started_at: str
+    last_heartbeat_at: str
+    lease_epoch: int
+    lease_ttl_ms: int
+    staging_txn_id: str
+    released: bool = False
+
+    def stale(self, now: float) -> bool:
+        """Released, past its ttl, or held by a process of this host that no longer runs."""
+        if self.released:
+            return True
+        beat = datetime.fromisoformat(self.last_heartbeat_at).timestamp()
+        if now - beat > self.lease_ttl_ms / 1000:
+            return True
+        return self.hostname == socket.gethostname() and not _alive(self.pid)
+
+
+class Lease:
+    """A held lease. `check` raises LeaseLost once it is no longer ours."""
+
+    def __init__(self, layout: Layout, state: LeaseState, clock: Callable[[], float]) -> None:
+        self._layout = layout
+        self._state = state
+        self._clock = clock
+        self._stop = threading.Event()
+        self._beat = threading.Thread(target=self._heartbeat, name="lease-heartbeat", daemon=True)
+        self._beat.start()
+
+    @property
+    def epoch(self) -> int:
+        return self._state.lease_epoch
+
+    @property
+    def owner(self) -> str:
+        return self._state.owner_id
+
+    def check(self) -> None:
+        """Re-read the lease file: owner and epoch must be ours (IDX.MUST.002).
+
+        Raises LeaseLost.
+        """
+        current = read(self._layout)
+        if current is None or current.released or not self._ours(current):
+            raise LeaseLost(
+                "the writer lease was taken over by another process; nothing was published",
+                hint="gitindex sync",
+            )
+
+    def release(self) -> None:
+        self._stop.set()
+        self._beat.join()
+        with guard(self._layout):
+            current = read(self._layout)
+            if current is not None and self._ours(current):
+                _write(self._layout, replace(current, released=True))
+
+    def _ours(self, current: LeaseState) -> bool:
+        return current.owner_id == self.owner and current.lease_epoch == self.epoch
+
+    def _heartbeat(self) -> None:
+        while not self._stop.wait(self._state.lease_ttl_ms / 3000):
+            # A missed beat is not fatal: the ttl allows two more, and `check` decides before any publish.
+            with contextlib.suppress(LeaseHeld, OSError, StoreCorrupt), guard(self._layout):
+                current = read(self._layout)
+                if current is None or not self._ours(current):
+                    return
+                _write(self._layout, replace(current, last_heartbeat_at=_stamp(self._clock())))
+
+
+@contextmanager
+def hold(
+    layout: Layout,
+    txn: str,
+    *,
+    wait: float = 0.0,
+    ttl_ms: int = TTL_MS,
+    clock: Callable[[], float] = time.time,
+) -> Iterator[Lease]:
+    """Hold the lease for the body. Waits up to `wait` seconds for the present owner.
+
+    Raises LeaseHeld when another writer keeps it.
+    """
+    lease = Lease(layout, _acquire(layout, txn, wait, ttl_ms, clock), clock)
+    try:
+        yield lease
+    finally:
+        lease.release()
+
+
+def read(layout: Layout) -> LeaseState | None:
+    """The lease on disk, None when there is none."""
+    try:
+        raw = layout.lease.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        data: dict[str, Any] = json.loads(raw)
+        versions.check("writer_lease", data.pop("schema_version", None), str(layout.lease))
+        return LeaseState(**data)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise StoreCorrupt(f"writer lease {layout.lease} is malformed: {error}", hint="gitindex repair") from error
+
+
+@contextmanager
+def guard(layout: Layout, wait: float = 10.0) -> Iterator[None]:
+    """Serialise lease changes by exclusive create. A guard older than its ttl is broken.
+
+    Raises LeaseHeld when the guard stays taken for `wait` seconds.
+    """
+    deadline = time.monotonic() + wait
+    mine = _create_guard(layout)
+    while mine is None:
+        _break_stale_guard(layout)
+        if time.monotonic() > deadline:
+            raise LeaseHeld("the lease guard stays taken by another writer", hint="gitindex sync")
+        time.sleep(_POLL)
+        mine = _create_guard(layout)
+    try:
+        yield
+    finally:
+        with _breaker(layout):
+            _unlink_if(layout, mine)
+
+
+def _acquire(
+    layout: Layout, txn: str, wait: float, ttl_ms: int, clock: Callable[[], float]
+) -> LeaseState:
+    deadline = time.monotonic() + wait
+    while True:
+        with guard(layout):
+            current = read(layout)
+            if current is None or current.stale(clock()):
+                return _grant(layout, current, txn, ttl_ms, clock())
+        if time.monotonic() >= deadline:
+            raise LeaseHeld(
+                f"another writer (pid {current.pid} on {current.hostname}, since {current.started_at}) "
+                "is updating this index",
+                hint="gitindex status",
+            )
+        time.sleep(_POLL)
+
+
+def _grant(layout: Layout, previous: LeaseState | None, txn: str, ttl_ms: int, now: float) -> LeaseState:
+    granted = LeaseState(
+        owner_id=ulid(),
+        pid=os.getpid(),
+        hostname=socket.gethostname(),
+        started_at=_stamp(now),
+        last_heartbeat_at=_stamp(now),
+        lease_epoch=(previous.lease_epoch if previous else 0) + 1,
+        lease_ttl_ms=ttl_ms,
+        staging_txn_id=txn,
+    )
+    _write(layout, granted)
+    return granted
+
+
+def _write(layout: Layout, state: LeaseState) -> None:
+    atomic.write_json(
+        layout.lease, {"schema_version": versions.MATRIX["writer_lease"].current, **asdict(state)}
+    )
+
+
+def _create_guard(layout: Layout) -> int | None:
+    """The inode of the guard we made, None when somebody has it."""
+    try:
+        descriptor = os.open(layout.lease_guard, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return None
+    try:
+        return os.fstat(descriptor).st_ino
+    finally:
+        os.close(descriptor)
+
+
+def _break_stale_guard(layout: Layout) -> None:
+    with _breaker(layout), contextlib.suppress(FileNotFoundError):
+        seen = os.stat(layout.lease_guard)
+        if abs(time.time() - seen.st_mtime) > GUARD_TTL:
+            _unlink_if(layout, seen.st_ino)
+
+
+@contextmanager
+def _breaker(layout: Layout) -> Iterator[None]:
+    """All removals of a guard happen under this lock, so nobody removes a guard made after it looked."""
+    descriptor = os.open(layout.guard_breaker, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _unlink_if(layout: Layout, inode: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if os.stat(layout.lease_guard).st_ino == inode:
+            os.unlink(layout.lease_guard)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _stamp(now: float) -> str:
+    return datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,93 @@
+"""Reading and writing manifests, and the pointer to the active one (SN-4, SN-11)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from gitindex.errors import IncompatibleVersion, IntegrityError, StoreCorrupt
+from gitindex.model import manifest as manifest_model
+from gitindex.model.manifest import Manifest
+from gitindex.store import atomic
+from gitindex.store.integrity import Verifier
+from gitindex.store.layout import Layout
+
+_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+
+
+def read(layout: Layout, snapshot_id: str) -> Manifest:
+    """Raises StoreCorrupt or IncompatibleVersion."""
+    path = layout.manifest(snapshot_id)
+    try:
+        data = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise StoreCorrupt(f"manifest {path} is missing", hint="gitindex repair") from None
+    except ValueError as error:
+        raise StoreCorrupt(f"manifest {path} is not JSON: {error}", hint="gitindex repair") from error
+    found = manifest_model.from_json(data, str(path))
+    if found.snapshot_id != snapshot_id:
+        raise StoreCorrupt(f"manifest {path} describes snapshot {found.snapshot_id}", hint="gitindex repair")
+    return found
+
+
+def write(layout: Layout, manifest: Manifest) -> Path:
+    path = layout.manifest(manifest.snapshot_id)
+    atomic.write_json(path, manifest.to_json())
+    atomic.sync_directory(layout.snapshots)
+    return path
+
+
+def ids(layout: Layout) -> list[str]:
+    """Snapshot ids on disk, newest first."""
+    if not layout.snapshots.is_dir():
+        return []
+    return sorted((entry.name for entry in layout.snapshots.iterdir() if _ID.fullmatch(entry.name)), reverse=True)
+
+
+def active_id(layout: Layout) -> str | None:
+    """What the pointer says; None when it is missing or says nothing sensible."""
+    try:
+        text = layout.active.read_text("ascii").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    return text if _ID.fullmatch(text) else None
+
+
+def active(layout: Layout) -> Manifest | None:
+    """The active manifest, or the newest that passes full checks when the pointer or its target is lost (SN-11).
+
+    None: the store has never published. Raises StoreCorrupt when snapshots exist but none is whole.
+    """
+    pointed = active_id(layout)
+    if pointed is not None:
+        try:
+            return read(layout, pointed)
+        except StoreCorrupt:
+            return _newest_whole(layout, besides=pointed)
+    if not ids(layout) and not layout.active.exists():
+        return None
+    return _newest_whole(layout, besides=None)
+
+
+def _newest_whole(layout: Layout, besides: str | None) -> Manifest | None:
+    candidates = [found for found in ids(layout) if found != besides]
+    for candidate in candidates:
+        try:
+            manifest = read(layout, candidate)
+            verifier = Verifier(layout)
+            for artifact in manifest.artifacts():
+                verifier.rehash(artifact)
+        except (IntegrityError, IncompatibleVersion):
+            continue
+        return manifest
+    if besides is None and not layout.active.exists():
+        return None  # only unfinished publishes: nothing was ever active
+    raise StoreCorrupt(
+        f"store {layout.id} is corrupt: no snapshot passes its checks", hint="gitindex sync --full"
+    )
+
+
+def activate(layout: Layout, snapshot_id: str) -> None:
+    """Swap the pointer. The one moment a snapshot becomes visible."""
+    atomic.write_bytes(layout.active, f"{snapshot_id}\n".encode())

@@ -1,0 +1,41 @@
+"""State `indexing` while a snapshot is made from nothing, with progress others can read (C-3, EN-6)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from gitindex.store import state
+from gitindex.store.layout import Layout
+from gitindex.store.state import Indexing
+
+_EVERY = 0.5
+
+
+@contextmanager
+def indexing_state(layout: Layout, *, rebuild: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Mark a create or reindex for the body; an incremental sync leaves readers alone and marks nothing."""
+    if not rebuild:
+        yield lambda _phase, _done, _total: None
+        return
+    before = state.read(layout)
+    last = 0.0
+
+    def track(phase: str, done: int, total: int) -> None:
+        nonlocal last
+        if before is None or time.monotonic() - last < _EVERY:
+            return
+        last = time.monotonic()
+        share = round(100 * done / total, 1) if total else None
+        state.write(layout, replace(before, state="indexing", indexing=Indexing(share, phase, state.now())))
+
+    track("starting", 0, 0)
+    try:
+        yield track
+    except BaseException:
+        if before is not None:  # a failed reindex leaves the last good snapshot as good as it was
+            after = before.state if before.active_snapshot_id else "indexfailed"
+            state.write(layout, replace(before, state=after, last_result="failed", indexing=None))
+        raise

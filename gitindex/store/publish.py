@@ -1,0 +1,182 @@
+"""Publishing a snapshot, in named steps (SN-4).
+
+Invariants: nothing is visible before `publish.swap`; everything visible was flushed, hashed and gated; the lease
+was ours (owner and epoch) when we looked last, right before the gate. A crash at any step leaves the old or the
+new snapshot active and, at worst, unreferenced files for gc.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gitindex.errors import PublishBlocked
+from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
+from gitindex.segment import lexical
+from gitindex.segment.facts import Facts
+from gitindex.segment.writer import Written
+from gitindex.store import atomic, integrity, manifests, state, steps
+from gitindex.store.integrity import Verifier
+from gitindex.store.layout import Layout
+from gitindex.store.lease import Lease
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Finished files below `staging/<txn>/`, not yet hashed."""
+
+    folder: Path
+    segments: tuple[Written, ...]
+    kind: str  # of the new segments
+    linked: Mapping[int, Artifact] = field(default_factory=dict)  # lexical files known from the parent, by inode
+    expected: frozenset[str] = frozenset()  # paths the new segments must hold
+
+
+Compose = Callable[[tuple[Segment, ...], tuple[Artifact, ...], Artifact], Manifest]
+
+
+def begin(layout: Layout, txn: str) -> Path:
+    """A fresh staging directory."""
+    steps.reach("publish.stage")
+    folder = layout.transaction(txn)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def publish(
+    layout: Layout, lease: Lease, snapshot_id: str, staged: Staged, verifier: Verifier, compose: Compose
+) -> Manifest:
+    """Make `staged` the active snapshot.
+
+    Raises LeaseLost, PublishBlocked, ChecksumMismatch, StorageFull, StoreUnwritable: then nothing changed.
+    """
+    with atomic.storage(layout.base):
+        steps.reach("publish.flush")
+        _flush(staged)
+        steps.reach("publish.hash")
+        lease.check()
+        steps.reach("publish.install")
+        segments, words, overlay = _install(layout, snapshot_id, staged)
+        manifest = compose(segments, words, overlay)
+        steps.reach("publish.manifest")
+        manifests.write(layout, manifest)
+        steps.reach("publish.preflight")
+        lease.check()
+        steps.reach("publish.gate")
+        _gate(layout, manifest, staged, verifier)
+        lease.check()
+        steps.reach("publish.swap")
+        manifests.activate(layout, snapshot_id)
+        steps.reach("publish.state")
+        _settle(layout, manifest)
+        steps.reach("publish.done")
+        atomic.remove_tree(staged.folder)
+    return manifest
+
+
+def _flush(staged: Staged) -> None:
+    """fsync what this transaction wrote; files linked from the parent are durable already."""
+    for folder, _, names in os.walk(staged.folder):
+        for name in names:
+            path = Path(folder, name)
+            if path.stat().st_ino not in staged.linked:
+                atomic.sync_file(path)
+        atomic.sync_directory(Path(folder))
+
+
+def _install(
+    layout: Layout, snapshot_id: str, staged: Staged
+) -> tuple[tuple[Segment, ...], tuple[Artifact, ...], Artifact]:
+    """Move staged files to their final names, then hash them there (after the durability barrier)."""
+    segments = tuple(_install_segment(layout, snapshot_id, staged, written) for written in staged.segments)
+    words = layout.lexical(snapshot_id)
+    atomic.move(staged.folder / "lexical", words)
+    artifacts = tuple(_lexical_artifact(layout, path, staged.linked) for path in lexical.files(words))
+    home = layout.snapshot(snapshot_id)
+    home.mkdir(parents=True, exist_ok=True)
+    atomic.move(staged.folder / "overlay.jsonl", home / "overlay.jsonl")
+    return segments, artifacts, integrity.describe(layout, home / "overlay.jsonl")
+
+
+def _install_segment(layout: Layout, snapshot_id: str, staged: Staged, written: Written) -> Segment:
+    source = staged.folder / written.id
+    table = layout.table(written.id)
+    folder = layout.segment(written.id)
+    atomic.move(source / table.name, table)
+    atomic.move(source, folder)
+    paths = [*(path for path in table.rglob("*") if path.is_file()), *(p for p in folder.iterdir())]
+    graves = layout.tombstones(written.id)
+    artifacts = sorted((integrity.describe(layout, p) for p in paths if p != graves), key=lambda item: item.path)
+    return Segment(
+        id=written.id,
+        kind=staged.kind,
+        snapshot_id=snapshot_id,
+        rows=written.rows,
+        files=written.files,
+        artifacts=tuple(artifacts),
+        tombstones=Tombstones(integrity.describe(layout, graves), written.tombstones),
+    )
+
+
+def _lexical_artifact(layout: Layout, path: Path, linked: Mapping[int, Artifact]) -> Artifact:
+    known = linked.get(path.stat().st_ino)
+    if known is None:
+        return integrity.describe(layout, path)
+    return Artifact(path.relative_to(layout.base).as_posix(), known.size_bytes, known.sha256)
+
+
+def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier) -> None:
+    """The integrity gate: what is on disk is what the manifest says, and it is complete."""
+    stored = manifests.read(layout, manifest.snapshot_id)
+    if stored != manifest:
+        raise PublishBlocked(f"manifest {manifest.snapshot_id} does not read back as written", hint="gitindex sync")
+    trusted = {artifact.sha256 for artifact in staged.linked.values()}
+    for artifact in stored.artifacts():
+        if artifact.sha256 in trusted:
+            verifier.adopt(artifact)
+        verifier.path(artifact)
+    _check_counts(layout, stored)
+    _check_expected(layout, staged)
+
+
+def _check_counts(layout: Layout, manifest: Manifest) -> None:
+    documents = lexical.LexicalIndex(layout.lexical(manifest.snapshot_id)).documents
+    if documents != manifest.counts.chunks_indexed:
+        raise PublishBlocked(
+            f"the lexical index holds {documents} chunks, the manifest counts {manifest.counts.chunks_indexed}",
+            hint="gitindex sync --full",
+        )
+    rows = sum(segment.rows for segment in manifest.segments)
+    if rows < manifest.counts.chunks_indexed:
+        raise PublishBlocked(
+            f"tables hold {rows} rows, the manifest counts {manifest.counts.chunks_indexed}",
+            hint="gitindex sync --full",
+        )
+
+
+def _check_expected(layout: Layout, staged: Staged) -> None:
+    present: set[str] = set()
+    for written in staged.segments:
+        facts = Facts(layout.facts(written.id))
+        present.update(record.path for record in facts.records())
+        facts.close()
+    _refuse_missing(staged.expected - present)
+
+
+def _refuse_missing(missing: Iterable[str]) -> None:
+    names = sorted(missing)
+    if names:
+        raise PublishBlocked(
+            f"{len(names)} changed file(s) are not in the new segment, first {names[0]}", hint="gitindex sync"
+        )
+
+
+def _settle(layout: Layout, manifest: Manifest) -> None:
+    """What may be lost in a crash: notes that save hashing, and the state file that manifests can rebuild."""
+    integrity.note_verified(layout, manifest.artifacts())
+    current = state.read(layout)
+    if current is not None:
+        state.write(layout, state.published(current, manifest))
+    state.touch_used(layout)

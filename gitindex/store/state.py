@@ -1,0 +1,107 @@
+"""`index_state.json`: small, rebuildable from manifests, and the home of the lifecycle state (EN-6)."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from gitindex.model import versions
+from gitindex.model.manifest import Manifest
+from gitindex.store import atomic
+from gitindex.store.layout import Layout
+
+USED_EVERY = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Indexing:
+    """Progress of a create or forced reindex."""
+
+    progress_pct: float | None = None
+    phase: str | None = None
+    last_updated: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    store_id: str
+    canonical_root: str
+    config_fingerprint: str
+    created_at: str
+    mode: str = "single"  # single | shared (ST-3); never changes
+    repository: tuple[str, ...] = ()  # root commits: who our siblings are (ST-4)
+    common_dir: str = ""
+    ignore_fingerprint: str = ""
+    active_snapshot_id: str | None = None
+    git: dict[str, Any] = field(default_factory=dict)
+    last_sync_at: str | None = None
+    last_result: str = "never"
+    state: str = "not_found"  # not_found | indexing | indexed | sync_completed | indexfailed
+    indexing: Indexing | None = None
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def read(layout: Layout) -> StoreState | None:
+    """None when missing or unreadable: it is a cache of what manifests say.
+
+    Raises IncompatibleVersion for a newer schema.
+    """
+    try:
+        data = json.loads(layout.state.read_bytes())
+        versions.check("index_state", data.pop("schema_version", None), str(layout.state))
+        indexing = data.pop("indexing", None)
+        data["repository"] = tuple(data["repository"])
+        return StoreState(indexing=Indexing(**indexing) if indexing else None, **data)
+    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def write(layout: Layout, state: StoreState) -> None:
+    atomic.write_json(layout.state, {"schema_version": versions.MATRIX["index_state"].current, **asdict(state)})
+
+
+def published(state: StoreState, manifest: Manifest) -> StoreState:
+    """The state after `manifest` became active."""
+    return replace(
+        state,
+        ignore_fingerprint=manifest.ignore_fingerprint,
+        active_snapshot_id=manifest.snapshot_id,
+        git={
+            "last_head_sha": manifest.git.head_sha,
+            "dirty": manifest.git.dirty,
+            "untracked_included": manifest.git.untracked_included,
+        },
+        last_sync_at=manifest.created_at,
+        last_result="degraded" if manifest.degraded else "ok",
+        state="indexed" if manifest.parent_snapshot_id is None else "sync_completed",
+        indexing=None,
+    )
+
+
+def touch_used(layout: Layout) -> None:
+    """Remember use, at most hourly (ST-5); a store we may not write to is simply not touched."""
+    try:
+        if time.time() - layout.last_used.stat().st_mtime < USED_EVERY:
+            return
+    except FileNotFoundError:
+        pass
+    try:
+        layout.last_used.parent.mkdir(parents=True, exist_ok=True)
+        layout.last_used.touch()
+    except OSError:
+        return
+
+
+def last_used(layout: Layout) -> float:
+    for path in (layout.last_used, layout.state, layout.base):
+        try:
+            return path.stat().st_mtime
+        except FileNotFoundError:
+            continue
+    return 0.0

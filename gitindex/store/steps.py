@@ -1,0 +1,49 @@
+"""Named steps: every point where a crash must leave the old or the new state.
+
+Code announces a step right before doing it. Production has no observer; crash tests install one that kills
+the process, and a test fails when a step listed here is never reached by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+STEPS: dict[str, tuple[str, ...]] = {
+    "publish": (
+        "publish.stage",
+        "publish.chunks",
+        "publish.facts",
+        "publish.lexical",
+        "publish.flush",
+        "publish.hash",
+        "publish.install",
+        "publish.manifest",
+        "publish.preflight",
+        "publish.gate",
+        "publish.swap",
+        "publish.state",
+        "publish.done",
+    ),
+    "seed": ("seed.link", "seed.linked"),
+    "compact": ("compact.read", "compact.build", "compact.publish"),
+    "gc": ("gc.plan", "gc.snapshots", "gc.segments", "gc.lexical", "gc.staging", "gc.done"),
+    "upgrade": ("upgrade.validate", "upgrade.publish"),
+    "repair": ("repair.plan", "repair.publish"),
+}
+
+_known = frozenset(name for names in STEPS.values() for name in names)
+_observer: Callable[[str], None] | None = None
+
+
+def reach(name: str) -> None:
+    """Announce a step. An unlisted name is a programming error, so it cannot escape the crash tests."""
+    if name not in _known:
+        raise KeyError(f"step {name!r} is not listed in store.steps.STEPS")
+    if _observer is not None:
+        _observer(name)
+
+
+def observe(observer: Callable[[str], None] | None) -> None:
+    """Install (or remove) the observer of this process."""
+    global _observer
+    _observer = observer

@@ -1,0 +1,188 @@
+"""Making, finding and describing stores (ST-1, ST-3, ST-4, ST-5)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gitindex.errors import GitindexError, StoreUnwritable, UsageError
+from gitindex.model.ids import ulid
+from gitindex.store import atomic, manifests, state
+from gitindex.store.layout import Layout, data_dir, store_id
+from gitindex.store.state import StoreState
+
+# Remote file systems cannot promise exclusive create and rename between hosts.
+_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "glusterfs"})
+_UMASK = {"single": 0o077, "shared": 0o007}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """One line of `gitindex stores`."""
+
+    store_id: str
+    config_fingerprint: str
+    canonical_root: str
+    created_at: str
+    last_used_at: str
+    size_bytes: int
+    active_snapshot_id: str | None
+    mode: str
+
+
+def locate(home: Path, root: Path, fingerprint: str) -> Layout:
+    return Layout(data_dir(home) / store_id(root, fingerprint))
+
+
+def create(layout: Layout, fresh: StoreState) -> StoreState:
+    """Make the store's directories, or return the state of the one that is there.
+
+    Raises UsageError when the store exists in the other mode, StoreUnwritable when it cannot be made.
+    """
+    existing = state.read(layout)
+    if existing is not None and layout.readers.exists():
+        if existing.mode != fresh.mode:
+            raise UsageError(
+                f"store {layout.id} was created in {existing.mode} mode and stays so",
+                hint="gitindex gc --stores --force",
+            )
+        return existing
+    with atomic.storage(layout.base), writing(fresh.mode):
+        _make_directories(layout, fresh.mode)
+        if fresh.mode == "shared":
+            check_shared(layout)
+        layout.readers.touch()
+        state.write(layout, fresh)
+    return fresh
+
+
+def _make_directories(layout: Layout, mode: str) -> None:
+    layout.base.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if mode == "single" else 0o770)
+    folders = (
+        layout.base,
+        layout.snapshots,
+        layout.tables,
+        layout.segments,
+        layout.lexicals,
+        layout.staging,
+        layout.locks,
+        layout.log.parent,
+        layout.embeddings,
+    )
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700 if mode == "single" else 0o2770)
+
+
+@contextmanager
+def writing(mode: str) -> Iterator[None]:
+    """Files made in the body get the store's permissions, whoever makes them (engines included)."""
+    before = os.umask(_UMASK[mode])
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def check_shared(layout: Layout) -> None:
+    """Prove the file system can carry a shared store: local, exclusive create, read after write, rename.
+
+    Raises StoreUnwritable naming what is missing.
+    """
+    kind = filesystem(layout.base)
+    if kind in _NETWORK:
+        raise StoreUnwritable(
+            f"shared stores need a local file system; {layout.base} is on {kind}",
+            hint="use single-user stores (the default) on network file systems",
+        )
+    probe = layout.locks / f"probe.{ulid()}"
+    try:
+        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o660))
+        _refuse_second_create(probe)
+        atomic.write_bytes(probe, b"probe")
+        if probe.read_bytes() != b"probe":
+            raise StoreUnwritable(f"{layout.base}: a written file does not read back")
+        os.rename(probe, probe.with_suffix(".moved"))
+        probe.with_suffix(".moved").unlink()
+    except OSError as error:
+        raise StoreUnwritable(f"{layout.base} cannot carry a shared store: {error}") from error
+
+
+def _refuse_second_create(probe: Path) -> None:
+    try:
+        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o660))
+    except FileExistsError:
+        return
+    raise StoreUnwritable(f"{probe.parent}: exclusive create is not exclusive")
+
+
+def filesystem(path: Path) -> str:
+    """The type of the file system below `path`, "" where the system does not tell."""
+    try:
+        lines = Path("/proc/self/mounts").read_text().splitlines()
+    except OSError:
+        return ""
+    best, kind = "", ""
+    for line in lines:
+        _, point, fs, *_ = line.split(" ")
+        point = point.replace("\\040", " ")
+        inside = str(path) == point or str(path).startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, fs
+    return kind
+
+
+def layouts(home: Path) -> list[Layout]:
+    """All stores, by a single-level scan."""
+    base = data_dir(home)
+    if not base.is_dir():
+        return []
+    return [Layout(entry) for entry in sorted(base.iterdir()) if entry.is_dir() and "__" in entry.name]
+
+
+def describe(layout: Layout) -> StoreInfo:
+    """Never fails for a damaged store: what cannot be read is said to be unknown."""
+    try:
+        found = state.read(layout)
+    except GitindexError:
+        found = None
+    return StoreInfo(
+        store_id=layout.id,
+        config_fingerprint=found.config_fingerprint if found else layout.id.rsplit("__", 1)[-1],
+        canonical_root=found.canonical_root if found else "unknown",
+        created_at=found.created_at if found else "unknown",
+        last_used_at=datetime.fromtimestamp(state.last_used(layout), UTC).isoformat(timespec="seconds"),
+        size_bytes=atomic.tree_size(layout.base),
+        active_snapshot_id=manifests.active_id(layout),
+        mode=found.mode if found else "unknown",
+    )
+
+
+def siblings(home: Path, layout: Layout, fresh: StoreState) -> list[Layout]:
+    """Stores of the same repository and fingerprint that could seed this one, most recently used first."""
+    found = []
+    for other in layouts(home):
+        if other.id == layout.id or not other.id.endswith(f"__{fresh.config_fingerprint[:16]}"):
+            continue
+        theirs = state.read(other)
+        if theirs is None or theirs.mode != fresh.mode:
+            continue
+        same_clone = bool(fresh.common_dir) and theirs.common_dir == fresh.common_dir
+        if same_clone or set(theirs.repository) & set(fresh.repository):
+            found.append(other)
+    return sorted(found, key=state.last_used, reverse=True)
+
+
+def remove(layout: Layout) -> int:
+    """Delete a whole store; returns the bytes freed. Renamed first, so nobody opens a half-deleted one."""
+    size = atomic.tree_size(layout.base)
+    doomed = layout.base.with_name(f".doomed.{ulid()}")
+    os.rename(layout.base, doomed)
+    shutil.rmtree(doomed)
+    layout.last_used.unlink(missing_ok=True)
+    return size
