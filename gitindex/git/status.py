@@ -19,7 +19,7 @@ _STATUS = (
     "-z",
     "--untracked-files=no",
     "--no-renames",
-    "--ignore-submodules=all",
+    "--ignore-submodules=dirty",  # "all" would also hide a file that took a submodule's place
     "--no-show-stash",
 )
 # Not --exclude-standard: that would read info/exclude and the user's global file.
