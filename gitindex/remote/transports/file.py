@@ -75,6 +75,7 @@ class FileTransport:
         """Walks the directory of the prefix only; unfinished writes and foreign names are not objects."""
         start = self.root / prefix.rpartition("/")[0]
         with self._named(prefix):
+            self.root.stat()
             for key in sorted(self._keys(start)):
                 entry = self.head(key) if key.startswith(prefix) else None
                 if entry is not None:
@@ -104,7 +105,7 @@ class FileTransport:
         return self.root / checked_key(key)
 
     def _keys(self, start: Path) -> Iterator[str]:
-        for directory, folders, files in os.walk(start):
+        for directory, folders, files in os.walk(start, onerror=_refuse_silence):
             folders[:] = [name for name in folders if not name.startswith(".")]
             where = Path(directory).relative_to(self.root)
             yield from ((where / name).as_posix() for name in files if not name.startswith("."))
@@ -129,6 +130,12 @@ def _translated(error: OSError, key: str) -> GitindexError:
     if error.errno is None:
         return RemoteError(f"{key}: {error}")
     return RemoteUnavailable(f"{key}: {error.strerror}", hint="check that the directory is mounted")
+
+
+def _refuse_silence(error: OSError) -> None:
+    """`os.walk` skips what it cannot read, and a collection would take that for absent."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _staged(target: Path, content: Content) -> Path:
