@@ -21,7 +21,14 @@ from gitindex.extract.embed.registry import embedder_identity
 from gitindex.extract.extractor import CHUNKER_VERSION, EXTRACTOR_VERSION, grammar_version
 from gitindex.extract.tokens import TOKENS_VERSION
 from gitindex.model import versions
-from gitindex.model.settings import EmbedSettings, IndexSettings, Limits, QuerySettings, RemoteProposal, Settings
+from gitindex.model.settings import (
+    EmbedSettings,
+    IndexSettings,
+    Limits,
+    QuerySettings,
+    RemoteProposal,
+    Settings,
+)
 
 FILE_NAME = ".gitindex.toml"
 IGNORE_NAME = ".gitindexignore"
@@ -190,22 +197,14 @@ class _Reader:
                 inside = header[1] == table
                 if inside and not key:
                     return number
-            elif re.match(rf"\s*[\"']?{re.escape(key or table)}[\"']?\s*[.=]", line) and (inside or not key):
-                return number
-            elif re.match(rf"\s*{re.escape(table)}\s*(\.\s*{re.escape(key)}\s*)?=", line):
+            elif (re.match(rf"\s*[\"']?{re.escape(key or table)}[\"']?\s*[.=]", line) and (inside or not key)) or re.match(rf"\s*{re.escape(table)}\s*(\.\s*{re.escape(key)}\s*)?=", line):
                 return number
         return 1
 
 
 def _index(reader: _Reader, table: Mapping[str, Any]) -> IndexSettings:
-    reader.only(
-        "index",
-        table,
-        {
-            "include", "exclude", "untracked", "chunk_chars",
-            "max_file_bytes", "max_chunks_per_file", "max_sync_bytes",
-        },
-    )  # fmt: skip
+    limited = {"max_file_bytes", "max_chunks_per_file", "max_sync_bytes"}
+    reader.only("index", table, {"include", "exclude", "untracked", "chunk_chars"} | limited)
     hard = Limits()
     limits = Limits(
         file_bytes=reader.number("index", table, "max_file_bytes", hard.file_bytes, 1, hard.file_bytes),
@@ -264,7 +263,9 @@ def _remote(reader: _Reader, table: Mapping[str, Any]) -> RemoteProposal:
     url = reader.text("remote", table, "url", "")
     if url and not url.startswith(("s3://", "file://")):
         raise reader.error("remote", "url", f"{url!r} must start with s3:// or file://")
-    return RemoteProposal(url, reader.texts("remote", table, "keys"), reader.texts("remote", table, "branches"))
+    return RemoteProposal(
+        url, reader.texts("remote", table, "keys"), reader.texts("remote", table, "branches")
+    )
 
 
 def _hash(value: object) -> str:

@@ -53,7 +53,12 @@ def _named(error: GitindexError, as_json: bool) -> int:
     if as_json:
         fallback = {
             "status": "error",
-            "error": {"code": error.code, "message": error.message, "hint": error.hint, **_plain(error.detail)},
+            "error": {
+                "code": error.code,
+                "message": error.message,
+                "hint": error.hint,
+                **_plain(error.detail),
+            },
         }
         output.write_json(envelope if isinstance(envelope, dict) else fallback)
     else:
@@ -64,7 +69,9 @@ def _named(error: GitindexError, as_json: bool) -> int:
 
 
 def _plain(detail: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in detail.items() if isinstance(value, str | int | float | list | dict)}
+    return {
+        name: value for name, value in detail.items() if isinstance(value, str | int | float | list | dict)
+    }
 
 
 def _unexpected(error: BaseException, as_json: bool) -> int:
@@ -74,5 +81,7 @@ def _unexpected(error: BaseException, as_json: bool) -> int:
     if environment().debug:
         traceback.print_exc()
     else:
-        sys.stderr.write(f"gitindex: unexpected {summary}\n  next: run again with GITINDEX_DEBUG=1 and report it\n")
+        sys.stderr.write(
+            f"gitindex: unexpected {summary}\n  next: run again with GITINDEX_DEBUG=1 and report it\n"
+        )
     return 1

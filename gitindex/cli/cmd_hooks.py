@@ -114,4 +114,4 @@ for part, name in (
 ):
     group.add_command(part, name)
 
-command = group  # type: ignore[assignment]
+command = group

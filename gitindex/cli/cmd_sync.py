@@ -10,6 +10,7 @@ from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.ops.codebase import open_codebase
+from gitindex.ops.maintain import after_sync
 from gitindex.ops.sync import SyncOptions, SyncReport, sync
 
 
@@ -18,12 +19,16 @@ from gitindex.ops.sync import SyncOptions, SyncReport, sync
 @click.option("--commit-only", is_flag=True, help="Index HEAD and leave dirty and untracked files out.")
 @click.option("--allow-degraded", is_flag=True, help="Publish although some files could not be indexed.")
 @click.option("--shared", is_flag=True, help="Use a store that a group of users shares.")
-@click.option("--wait", "wait", type=float, default=30.0, show_default=True, help="Seconds to wait for another writer.")
+@click.option(
+    "--wait", "wait", type=float, default=30.0, show_default=True, help="Seconds to wait for another writer."
+)
 def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, shared: bool, wait: float) -> Answer:
     codebase = open_codebase(call.path, call.environment, shared=shared)
     options = SyncOptions(full=full, commit_only=commit_only, allow_degraded=allow_degraded, lease_wait=wait)
     with bar(not call.as_json) as progress:
         report = sync(codebase, options, progress)
+    if not report.noop:
+        after_sync(codebase)
     return Answer(report_json(report), report_text(report))
 
 
@@ -33,7 +38,9 @@ def report_json(report: SyncReport) -> dict[str, object]:
 
 def report_text(report: SyncReport) -> str:
     at = f" at {report.commit[:12]}" if report.commit else ""
-    total = f"{output.plural(report.counts['files'], 'file')}, {output.plural(report.counts['chunks'], 'chunk')}"
+    total = (
+        f"{output.plural(report.counts['files'], 'file')}, {output.plural(report.counts['chunks'], 'chunk')}"
+    )
     if report.noop:
         return f"nothing to do: {total}{at} ({report.elapsed_ms} ms)"
     names = ("add", "modify", "delete", "rename")
@@ -46,4 +53,3 @@ def report_text(report: SyncReport) -> str:
         lines.append(f"started from store {report.seeded_from}")
     lines += [f"degraded: {error.path_key}: {error.message}" for error in report.errors]
     return "\n".join(lines)
-

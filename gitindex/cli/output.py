@@ -33,7 +33,10 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> str:
     if not every:
         return ""
     widths = [max(len(row[at]) for row in every) for at in range(len(every[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in every]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in every
+    ]
     if header:
         lines[0] = style(lines[0], bold=True)
     return "\n".join(lines)

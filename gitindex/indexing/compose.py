@@ -12,7 +12,9 @@ from gitindex.segment.chunks import MARKER_KIND
 from gitindex.store.state import now
 
 
-def count(parent: Manifest | None, before: Iterable[FileRecord], written: Iterable[FileRecord], graves: int) -> Counts:
+def count(
+    parent: Manifest | None, before: Iterable[FileRecord], written: Iterable[FileRecord], graves: int
+) -> Counts:
     """Counts of the live view, kept without looking at what did not change."""
     totals: Counter[str] = Counter()
     skipped: Counter[str] = Counter()

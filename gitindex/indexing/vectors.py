@@ -49,7 +49,9 @@ class Vectors:
         import numpy as np
 
         known = self._cache.get([chunk.chunk_hash for chunk in chunks]) if self._cache else {}
-        missing = list({chunk.chunk_hash: chunk for chunk in chunks if chunk.chunk_hash not in known}.values())
+        missing = list(
+            {chunk.chunk_hash: chunk for chunk in chunks if chunk.chunk_hash not in known}.values()
+        )
         fresh = self._embed(missing)
         if self._cache is not None and missing:
             self._cache.put({c.chunk_hash: row for c, row in zip(missing, fresh, strict=True)})

@@ -83,7 +83,9 @@ def write(task: Task, plan: Plan) -> Outcome:
     segments = run.finish(buried, task.marker(counts))
     overlay.write(folder / "overlay.jsonl", plan.overlay.values())
     staged = publish.Staged(folder, segments, _kind(task), linked, frozenset(run.written))
-    return Outcome(staged, plan, run.written, changed, (*plan.errors, *run.errors), counts, *task.vectors.identified)
+    return Outcome(
+        staged, plan, run.written, changed, (*plan.errors, *run.errors), counts, *task.vectors.identified
+    )
 
 
 def _kind(task: Task) -> str:
@@ -119,10 +121,9 @@ class _Run:
     def index(self) -> None:
         for key in {key for key, record in self._plan.before.items() if not record.skip} | self._task.unlist:
             self._words.delete(key)
-        done, total = 0, len(self._plan.write)
-        for record, extraction in self._extracted():
+        total = len(self._plan.write)
+        for done, (record, extraction) in enumerate(self._extracted(), 1):
             self._add(record, extraction)
-            done += 1
             self._task.progress("indexing", done, total)
         self._embed_waiting()
 

@@ -62,13 +62,15 @@ def _counts(view: SnapshotView, digest: Digest | None) -> list[Problem]:
         if record.skip:
             skipped[record.skip] = skipped.get(record.skip, 0) + 1
     if skipped != dict(claimed.skipped):
-        problems.append(Problem("count_drift", f"the manifest counts skips {dict(claimed.skipped)}, found {skipped}"))
+        problems.append(
+            Problem("count_drift", f"the manifest counts skips {dict(claimed.skipped)}, found {skipped}")
+        )
     return problems
 
 
 def _layers(view: SnapshotView) -> list[Problem]:
     """Tables and the lexical index hold the same chunks; each belongs to a live, indexed file."""
-    rows = set()
+    rows: set[tuple[str, int, str]] = set()
     for at in range(len(view.manifest.segments)):
         for batch in view.chunk_batches(at, ["path_key", "ordinal", "chunk_hash"]):
             columns = (batch.column(name).to_pylist() for name in ("path_key", "ordinal", "chunk_hash"))
@@ -78,7 +80,10 @@ def _layers(view: SnapshotView) -> list[Problem]:
     if rows != words:
         odd = sorted(rows ^ words)[0]
         problems.append(
-            Problem("layer_drift", f"tables and lexical index differ in {len(rows ^ words)} chunks, first {odd[:2]}")
+            Problem(
+                "layer_drift",
+                f"tables and lexical index differ in {len(rows ^ words)} chunks, first {odd[:2]}",
+            )
         )
     indexed = {record.path for record in view.records() if not record.skip}
     strays = {path for path, _, _ in rows} - indexed
@@ -92,5 +97,9 @@ def _marker(view: SnapshotView) -> list[Problem]:
     if marker is None:
         return [Problem("missing_marker_doc", "the newest table has no completion marker")]
     if marker.get("runId") != view.manifest.snapshot_id:
-        return [Problem("invalid_payload", f"the completion marker proves {marker.get('runId')}, not this snapshot")]
+        return [
+            Problem(
+                "invalid_payload", f"the completion marker proves {marker.get('runId')}, not this snapshot"
+            )
+        ]
     return []

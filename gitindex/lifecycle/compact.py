@@ -128,7 +128,13 @@ def _merge(view: SnapshotView, folder: Path, snapshot_id: str) -> Iterator[Segme
 
 
 def _stage(
-    view: SnapshotView, now: SnapshotView, folder: Path, writers: list[SegmentWriter], snapshot_id: str, *, rebased: bool
+    view: SnapshotView,
+    now: SnapshotView,
+    folder: Path,
+    writers: list[SegmentWriter],
+    snapshot_id: str,
+    *,
+    rebased: bool,
 ) -> Staged:
     """Finish the staged files against the snapshot that is active now."""
     payload = dict(now.marker() or {}) | {"runId": snapshot_id, "completedAt": state.now()}
@@ -150,7 +156,9 @@ def _stage(
     return Staged(folder, tuple(written), "base", linked)
 
 
-def _marker_segment(folder: Path, snapshot_id: str, number: int, dimension: int, payload: dict[str, Any]) -> Written:
+def _marker_segment(
+    folder: Path, snapshot_id: str, number: int, dimension: int, payload: dict[str, Any]
+) -> Written:
     """The newest table must hold the marker; newer segments on top are not ours to change (C-4)."""
     name = f"seg_{snapshot_id}_{number}"
     writer = SegmentWriter(folder / name, name, dimension, CHUNKER_VERSION)

@@ -40,7 +40,11 @@ def digest(view: SnapshotView) -> Digest:
     lines: dict[str, list[bytes]] = defaultdict(list)
     counts: dict[str, int] = defaultdict(int)
     for record in view.records():
-        kept = (record.skip, record.link) if record.skip else (record.blob, record.content, record.link, *record[6:])
+        kept = (
+            (record.skip, record.link)
+            if record.skip
+            else (record.blob, record.content, record.link, *record[6:])
+        )
         lines[record.path].append(_line("file", kept))
         counts["file"] += not record.skip
     for at in range(len(view.manifest.segments)):

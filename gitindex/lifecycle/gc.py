@@ -55,7 +55,10 @@ def plan(layout: Layout, now_ms: int, holder: str = "") -> GcPlan:
         live.update(_top(artifact.path) for artifact in manifest.artifacts())
     return GcPlan(
         snapshots=_dead(layout.snapshots, keep),
-        segments=(*_dead(layout.tables, _names(live, "tables")), *_dead(layout.segments, _names(live, "segments"))),
+        segments=(
+            *_dead(layout.tables, _names(live, "tables")),
+            *_dead(layout.segments, _names(live, "segments")),
+        ),
         lexical=_dead(layout.lexicals, _names(live, "lexical")),
         staging=tuple(
             path

@@ -12,7 +12,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 
 from gitindex import config
-from gitindex.errors import IntegrityError
+from gitindex.errors import GitindexError, IntegrityError
 from gitindex.extract.embed.registry import open_embedder
 from gitindex.files.ignore import fingerprint as ignore_fingerprint
 from gitindex.indexing.compose import marker
@@ -26,7 +26,7 @@ from gitindex.ops.codebase import Codebase, fresh_state, make_policy, read_root_
 from gitindex.source.candidate import Source
 from gitindex.source.directory import DirectorySource
 from gitindex.source.gittree import GitSource, open_commit, open_worktree
-from gitindex.store import atomic, clone, lease, publish, state, stores
+from gitindex.store import atomic, clone, lease, log, publish, state, stores
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.progress import indexing_state
@@ -71,7 +71,23 @@ def sync(
     chosen = options or SyncOptions()
     started = time.monotonic()
     report = None if chosen.full else _nothing_to_do(codebase, chosen, started)
-    return report or locked_sync(codebase, chosen, progress, started)
+    if report is not None:
+        return report
+    try:
+        report = locked_sync(codebase, chosen, progress, started)
+    except GitindexError as error:
+        log.append(codebase.layout, "sync_failed", code=error.code, elapsed_ms=_elapsed(started))
+        raise
+    log.append(
+        codebase.layout,
+        "sync",
+        snapshot_id=report.snapshot_id,
+        noop=report.noop,
+        changes=report.changes,
+        timings_ms=report.timings_ms,
+        elapsed_ms=report.elapsed_ms,
+    )
+    return report
 
 
 def open_source(codebase: Codebase, options: SyncOptions, *, bulk: bool) -> GitSource | DirectorySource:
@@ -100,7 +116,12 @@ def _nothing_to_do(codebase: Codebase, options: SyncOptions, started: float) -> 
 
 
 def make_plan(
-    codebase: Codebase, view: SnapshotView | None, source: Source, options: SyncOptions, *, whole: bool = False
+    codebase: Codebase,
+    view: SnapshotView | None,
+    source: Source,
+    options: SyncOptions,
+    *,
+    whole: bool = False,
 ) -> Plan:
     rules = _ignore_bytes(codebase, source, options)
     planner = Planner(view, source, make_policy(codebase.settings, rules))

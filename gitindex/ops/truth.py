@@ -101,7 +101,9 @@ def _fresh_text(found: Freshness) -> str:
     notes = []
     if found.head != found.indexed_commit:
         behind = found.commits_behind
-        notes.append(f"{behind:,} commit{'' if behind == 1 else 's'} behind HEAD" if behind else "HEAD is elsewhere")
+        notes.append(
+            f"{behind:,} commit{'' if behind == 1 else 's'} behind HEAD" if behind else "HEAD is elsewhere"
+        )
     if found.dirty_files:
         notes.append(f"{found.dirty_files:,} dirty file{'' if found.dirty_files == 1 else 's'}")
     return f"indexed {_short(found.indexed_commit)}" + (f" ({', '.join(notes)})" if notes else "")

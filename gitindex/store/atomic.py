@@ -9,13 +9,15 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from gitindex.errors import GitindexError, StorageFull, StoreUnwritable
 
+_FLUSHERS = 16
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _DENIED = {errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -96,12 +98,11 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def sync_tree(path: Path) -> None:
-    """fsync every file and directory below `path`."""
-    for folder, _, names in os.walk(path):
-        for name in names:
-            sync_file(Path(folder, name))
-        sync_directory(Path(folder))
+def sync_all(paths: Iterable[Path]) -> None:
+    """fsync many files and directories at once: the file system commits them together."""
+    with ThreadPoolExecutor(_FLUSHERS) as pool:
+        for _ in pool.map(sync_file, paths):
+            pass
 
 
 def link_or_copy(source: Path, target: Path) -> bool:
@@ -136,7 +137,7 @@ def tree_size(path: Path) -> int:
     for folder, _, names in os.walk(path):
         for name in names:
             try:
-                total += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
+                total += os.lstat(os.path.join(folder, name)).st_size
             except FileNotFoundError:
                 continue
     return total

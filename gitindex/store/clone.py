@@ -53,7 +53,9 @@ def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Mani
         manifest,
         store_id=target.id,
         canonical_root=str(root),
-        origin=replace(manifest.origin, kind="seeded") if manifest.origin.kind == "local" else _kept(manifest),
+        origin=replace(manifest.origin, kind="seeded")
+        if manifest.origin.kind == "local"
+        else _kept(manifest),
     )
 
 

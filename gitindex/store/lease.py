@@ -138,7 +138,9 @@ def read(layout: Layout) -> LeaseState | None:
         versions.check("writer_lease", data.pop("schema_version", None), str(layout.lease))
         return LeaseState(**data)
     except (ValueError, TypeError, AttributeError) as error:
-        raise StoreCorrupt(f"writer lease {layout.lease} is malformed: {error}", hint="gitindex repair") from error
+        raise StoreCorrupt(
+            f"writer lease {layout.lease} is malformed: {error}", hint="gitindex repair"
+        ) from error
 
 
 @contextmanager
@@ -162,9 +164,7 @@ def guard(layout: Layout, wait: float = 10.0) -> Iterator[None]:
             _unlink_if(layout, mine)
 
 
-def _acquire(
-    layout: Layout, txn: str, wait: float, ttl_ms: int, clock: Callable[[], float]
-) -> LeaseState:
+def _acquire(layout: Layout, txn: str, wait: float, ttl_ms: int, clock: Callable[[], float]) -> LeaseState:
     deadline = time.monotonic() + wait
     while True:
         with guard(layout):

@@ -42,7 +42,9 @@ def ids(layout: Layout) -> list[str]:
     """Snapshot ids on disk, newest first."""
     if not layout.snapshots.is_dir():
         return []
-    return sorted((entry.name for entry in layout.snapshots.iterdir() if _ID.fullmatch(entry.name)), reverse=True)
+    return sorted(
+        (entry.name for entry in layout.snapshots.iterdir() if _ID.fullmatch(entry.name)), reverse=True
+    )
 
 
 def active_id(layout: Layout) -> str | None:

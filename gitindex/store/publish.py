@@ -30,7 +30,9 @@ class Staged:
     folder: Path
     segments: tuple[Written, ...]
     kind: str  # of the new segments
-    linked: Mapping[int, Artifact] = field(default_factory=dict)  # lexical files known from the parent, by inode
+    linked: Mapping[int, Artifact] = field(
+        default_factory=dict
+    )  # lexical files known from the parent, by inode
     expected: frozenset[str] = frozenset()  # paths the new segments must hold
 
 
@@ -78,12 +80,12 @@ def publish(
 
 def _flush(staged: Staged) -> None:
     """fsync what this transaction wrote; files linked from the parent are durable already."""
+    fresh: list[Path] = []
     for folder, _, names in os.walk(staged.folder):
-        for name in names:
-            path = Path(folder, name)
-            if path.stat().st_ino not in staged.linked:
-                atomic.sync_file(path)
-        atomic.sync_directory(Path(folder))
+        fresh.append(Path(folder))
+        paths = (Path(folder, name) for name in names)
+        fresh.extend(path for path in paths if path.stat().st_ino not in staged.linked)
+    atomic.sync_all(fresh)
 
 
 def _install(
@@ -108,7 +110,9 @@ def _install_segment(layout: Layout, snapshot_id: str, staged: Staged, written: 
     atomic.move(source, folder)
     paths = [*(path for path in table.rglob("*") if path.is_file()), *(p for p in folder.iterdir())]
     graves = layout.tombstones(written.id)
-    artifacts = sorted((integrity.describe(layout, p) for p in paths if p != graves), key=lambda item: item.path)
+    artifacts = sorted(
+        (integrity.describe(layout, p) for p in paths if p != graves), key=lambda item: item.path
+    )
     return Segment(
         id=written.id,
         kind=staged.kind,
@@ -131,7 +135,9 @@ def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier
     """The integrity gate: what is on disk is what the manifest says, and it is complete."""
     stored = manifests.read(layout, manifest.snapshot_id)
     if stored != manifest:
-        raise PublishBlocked(f"manifest {manifest.snapshot_id} does not read back as written", hint="gitindex sync")
+        raise PublishBlocked(
+            f"manifest {manifest.snapshot_id} does not read back as written", hint="gitindex sync"
+        )
     trusted = {artifact.sha256 for artifact in staged.linked.values()}
     for artifact in stored.artifacts():
         if artifact.sha256 in trusted:

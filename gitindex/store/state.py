@@ -63,7 +63,9 @@ def read(layout: Layout) -> StoreState | None:
 
 
 def write(layout: Layout, state: StoreState) -> None:
-    atomic.write_json(layout.state, {"schema_version": versions.MATRIX["index_state"].current, **asdict(state)})
+    atomic.write_json(
+        layout.state, {"schema_version": versions.MATRIX["index_state"].current, **asdict(state)}
+    )
 
 
 def published(state: StoreState, manifest: Manifest) -> StoreState:

@@ -1,0 +1,64 @@
+"""`gitindex gc`."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.errors import GitindexError
+from gitindex.lifecycle import gc
+from gitindex.ops.codebase import open_codebase
+from gitindex.ops.maintain import UNUSED_DAYS, collect_stores
+
+
+@command("Delete snapshots and files that no retained snapshot needs; with --stores, whole unused stores.")
+@click.option("--stores", "whole", is_flag=True, help=f"Remove stores unused for {UNUSED_DAYS} days (see --days).")
+@click.option("--days", type=click.IntRange(0), default=UNUSED_DAYS, show_default=True)
+@click.option("--force", is_flag=True, help="With --stores: the current codebase's store too.")
+@click.option("--dry-run", is_flag=True, help="Say what would go.")
+def run(call: Call, whole: bool, days: int, force: bool, dry_run: bool) -> Answer:
+    return _stores(call, days, force, dry_run) if whole else _snapshots(call, dry_run)
+
+
+def _snapshots(call: Call, dry_run: bool) -> Answer:
+    layout = open_codebase(call.path, call.environment).layout
+    if not layout.active.exists():
+        return Answer({"status": "ok", "removed": 0, "bytes_freed": 0, "kept": []}, "nothing to collect")
+    if dry_run:
+        chosen, freed = gc.plan(layout, time.time_ns() // 1_000_000), 0
+    else:
+        report = gc.collect(layout)
+        chosen, freed = report.plan, report.bytes_freed
+    data: dict[str, Any] = {
+        "status": "ok",
+        "dry_run": dry_run,
+        "removed": len(chosen.paths),
+        "paths": [path.relative_to(layout.base).as_posix() for path in chosen.paths],
+        "bytes_freed": freed,
+        "kept": list(chosen.kept),
+    }
+    verb = "would remove" if dry_run else "removed"
+    return Answer(data, f"{verb} {len(chosen.paths)} entries ({output.size(freed)}), kept {len(chosen.kept)} snapshots")
+
+
+def _stores(call: Call, days: int, force: bool, dry_run: bool) -> Answer:
+    try:
+        here = open_codebase(call.path, call.environment)
+    except GitindexError:  # run from anywhere: then no store is the current one
+        here = None
+    report = collect_stores(call.environment, here, days=days, force=force, dry_run=dry_run)
+    data = {
+        "status": "ok",
+        "dry_run": dry_run,
+        "removed": list(report.removed),
+        "kept": list(report.kept),
+        "bytes_freed": report.bytes_freed,
+    }
+    verb = "would remove" if dry_run else "removed"
+    lines = [f"{verb} {name}" for name in report.removed]
+    lines.append(f"{verb} {output.plural(len(report.removed), 'store')} ({output.size(report.bytes_freed)})")
+    return Answer(data, "\n".join(lines))

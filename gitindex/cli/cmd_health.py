@@ -1,0 +1,35 @@
+"""`gitindex health`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from gitindex.cli.command import Answer, Call, command
+from gitindex.ops.audit import health
+from gitindex.ops.codebase import open_codebase
+from gitindex.ops.status import status
+
+
+@command("Check every artifact of the active snapshot: bytes, counts, and layers against each other.")
+def run(call: Call) -> Answer:
+    codebase = open_codebase(call.path, call.environment)
+    problems = health(codebase)
+    found = status(codebase)
+    missing = any(problem.code == "not_indexed" for problem in problems)
+    data = {
+        "status": "not_indexed" if missing else "ok" if not problems else "problems",
+        "snapshot_id": found["snapshot_id"],
+        "problems": [asdict(problem) for problem in problems],
+        "skipped": found["skipped"],
+        "degraded": found.get("degraded", False),
+        "errors": found.get("errors", []),
+    }
+    lines = [f"problem: {problem.message}" for problem in problems]
+    if missing:
+        lines.append("  next: gitindex init")
+    elif problems:
+        lines.append("  next: gitindex repair")
+    else:
+        lines = [f"healthy: snapshot {found['snapshot_id']}"]
+        lines += [f"skipped {reason}: {count:,}" for reason, count in found["skipped"].items()]
+    return Answer(data, "\n".join(lines), 3 if missing else 4 if problems else 0)

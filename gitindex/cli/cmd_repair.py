@@ -1,0 +1,36 @@
+"""`gitindex repair`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.progress import bar
+from gitindex.ops.codebase import open_codebase
+from gitindex.ops.repair import RepairReport, repair_store
+
+_SCOPES = {
+    "none": "nothing is damaged",
+    "files": "only the files of the damaged segments are indexed again",
+    "lexical": "the lexical index is rebuilt from the tables",
+    "full": "a full reindex is needed",
+}
+
+
+@command("Find damaged artifacts and rebuild what they held.")
+@click.option("--dry-run", is_flag=True, help="Only say what is damaged and what a repair would do.")
+def run(call: Call, dry_run: bool) -> Answer:
+    codebase = open_codebase(call.path, call.environment)
+    with bar(not call.as_json) as progress:
+        report = repair_store(codebase, dry_run=dry_run, progress=progress)
+    return Answer({**asdict(report), "dry_run": dry_run}, _text(report, dry_run))
+
+
+def _text(report: RepairReport, dry_run: bool) -> str:
+    lines = [f"damaged: {path}" for path in report.damaged]
+    lines.append(_SCOPES[report.scope])
+    if not dry_run and report.scope != "none":
+        lines.append(f"published {report.snapshot_id} ({report.files_rebuilt:,} files indexed again)")
+    return "\n".join(lines)

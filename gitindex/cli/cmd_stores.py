@@ -1,0 +1,18 @@
+"""`gitindex stores`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.ops.maintain import inventory
+
+
+@command("Every store on this machine, with its size and last use.")
+def run(call: Call) -> Answer:
+    found = inventory(call.environment)
+    rows = [(info.store_id, output.size(info.size_bytes), info.last_used_at[:10], info.canonical_root) for info in found]
+    text = output.table(rows, ("STORE", "SIZE", "USED", "ROOT")) if rows else "no stores"
+    total = sum(info.size_bytes for info in found)
+    return Answer({"status": "ok", "stores": [asdict(info) for info in found], "size_bytes": total}, text)

@@ -1,0 +1,21 @@
+"""`gitindex upgrade-store`."""
+
+from __future__ import annotations
+
+from gitindex.cli.cmd_sync import report_json, report_text
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.progress import bar
+from gitindex.model import versions
+from gitindex.ops.codebase import open_codebase
+from gitindex.ops.maintain import upgrade
+
+
+@command("Bring the store to the formats this release writes; the last good snapshot stays until that is done.")
+def run(call: Call) -> Answer:
+    codebase = open_codebase(call.path, call.environment)
+    with bar(not call.as_json) as progress:
+        outcome, report = upgrade(codebase, progress)
+    data = {"status": "ok", "outcome": outcome, "versions": versions.written()}
+    if report is None:
+        return Answer(data, "the store is at this release's formats")
+    return Answer({**data, "sync": report_json(report)}, f"reindexed\n{report_text(report)}")

@@ -1,0 +1,109 @@
+"""`audit` and `health`: prove the active snapshot, by its own checks and against a clean build (SN-10)."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from gitindex.errors import StoreCorrupt
+from gitindex.indexing.write import Progress
+from gitindex.lifecycle import check
+from gitindex.lifecycle.check import Problem
+from gitindex.lifecycle.digest import Digest, digest
+from gitindex.ops.codebase import Codebase, assemble
+from gitindex.ops.sync import SyncOptions, sync
+from gitindex.view.snapshot import SnapshotView, open_active
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    digest: Digest
+    problems: tuple[Problem, ...]
+    snapshot_id: str
+    rebuilt: Digest | None = None
+
+    @property
+    def clean(self) -> bool:
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "status": "ok" if self.clean else "problems",
+            "snapshot_id": self.snapshot_id,
+            **asdict(self.digest),
+            "problems": [asdict(problem) for problem in self.problems],
+        }
+        if self.rebuilt is not None:
+            found["rebuilt"] = asdict(self.rebuilt)
+        return found
+
+
+def audit(
+    codebase: Codebase, *, rebuild: bool = False, progress: Progress = lambda _p, _d, _t: None
+) -> Audit:
+    """Digest the live view and check it; with `rebuild`, compare with a clean build of the same tree.
+
+    Raises StoreCorrupt without a snapshot, ChecksumMismatch when the view cannot even be read.
+    """
+    with _open(codebase) as view:
+        problems = check.damaged(view)
+        if problems:
+            first = problems[0]
+            raise StoreCorrupt(
+                f"{first[1]}" + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""),
+                hint="gitindex repair",
+                problems=[message for _, message in problems],
+            )
+        found = digest(view)
+        flaws = check.inspect(view, found)
+        clean = _rebuild(codebase, view, progress) if rebuild else None
+        if clean is not None and clean != found:
+            flaws.append(
+                Problem(
+                    "parity",
+                    f"a clean build has digest {clean.digest[:16]}, this snapshot {found.digest[:16]}",
+                )
+            )
+        return Audit(found, tuple(flaws), view.manifest.snapshot_id, clean)
+
+
+def health(codebase: Codebase) -> list[Problem]:
+    """Every problem of the active snapshot, without stopping at the first."""
+    with open_active(codebase.layout) or nullcontext() as view:
+        if view is None:
+            return [Problem("not_indexed", f"{codebase.root} has no index")]
+        return check.inspect(view)
+
+
+def _open(codebase: Codebase) -> SnapshotView:
+    view = open_active(codebase.layout)
+    if view is None:
+        raise StoreCorrupt(f"{codebase.root} has no index", hint="gitindex init")
+    return view
+
+
+def _rebuild(codebase: Codebase, view: SnapshotView, progress: Progress) -> Digest:
+    """The same tree, from nothing, in a store of its own that is thrown away."""
+    git = view.manifest.git
+    options = SyncOptions(full=True, commit_only=_commit_only(view), allow_degraded=view.manifest.degraded)
+    with TemporaryDirectory(prefix="gitindex-audit-") as scratch:
+        environment = replace(codebase.environment, home=Path(scratch))
+        clean = assemble(
+            codebase.root, codebase.repo, codebase.settings, environment, shared=codebase.mode == "shared"
+        )
+        report = sync(clean, options, progress)
+        if report.commit != git.head_sha:
+            raise StoreCorrupt(
+                f"the snapshot is of commit {git.head_sha}, the working tree is at {report.commit}",
+                hint="gitindex sync",
+            )
+        with _open(clean) as other:
+            return digest(other)
+
+
+def _commit_only(view: SnapshotView) -> bool:
+    git = view.manifest.git
+    return git.head_sha is not None and not git.dirty and not git.untracked_included

@@ -1,0 +1,107 @@
+"""Upkeep: gc, compaction, store inventory and removal, upgrades."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.config import Environment
+from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseHeld
+from gitindex.indexing.write import Progress
+from gitindex.lifecycle import check, compact, gc
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.sync import SyncOptions, SyncReport, sync
+from gitindex.store import lease, manifests, state, steps, stores
+from gitindex.store.stores import StoreInfo
+from gitindex.view.snapshot import open_active
+
+UNUSED_DAYS = 30
+_MANY_SNAPSHOTS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What a sync did besides publishing."""
+
+    compacted: bool = False
+    collected: bool = False
+
+
+def after_sync(codebase: Codebase) -> Upkeep:
+    """Compact when overdue, collect when snapshots pile up. Being busy is a reason to leave it to the next sync."""
+    layout = codebase.layout
+    with stores.writing(codebase.mode):
+        try:
+            manifest = manifests.active(layout)
+            compacted = manifest is not None and compact.overdue(manifest)
+            if compacted:
+                compact.compact(layout, wait=0)
+            collected = len(manifests.ids(layout)) > _MANY_SNAPSHOTS
+            if collected:
+                gc.collect(layout, wait=0)
+        except LeaseHeld:
+            return Upkeep()
+    return Upkeep(compacted, collected)
+
+
+def inventory(environment: Environment) -> list[StoreInfo]:
+    return [stores.describe(layout) for layout in stores.layouts(environment.home)]
+
+
+@dataclass(frozen=True, slots=True)
+class StoresReport:
+    removed: tuple[str, ...]
+    kept: tuple[str, ...]
+    bytes_freed: int
+
+
+def collect_stores(
+    environment: Environment, here: Codebase | None, *, days: int = UNUSED_DAYS, force: bool, dry_run: bool
+) -> StoresReport:
+    """Remove stores unused for `days`; the one of the current codebase only with `force` (ST-5)."""
+    removed, kept, freed = [], [], 0
+    limit = time.time() - days * 86400
+    for layout in stores.layouts(environment.home):
+        current = here is not None and layout.id == here.layout.id
+        held = lease.read(layout) if layout.lease.exists() else None
+        busy = held is not None and not held.stale(time.time())
+        if busy or (current and not force) or state.last_used(layout) > limit:
+            kept.append(layout.id)
+            continue
+        removed.append(layout.id)
+        if not dry_run:
+            freed += stores.remove(layout)
+    return StoresReport(tuple(removed), tuple(kept), freed)
+
+
+def upgrade(
+    codebase: Codebase, progress: Progress = lambda _p, _d, _t: None
+) -> tuple[str, SyncReport | None]:
+    """Bring the store to this release's formats: ("current" | "reindexed", report).
+
+    A newer store is refused (IncompatibleVersion); a damaged one too (IntegrityError). The last good snapshot
+    stays active until the new one is published.
+    """
+    layout = codebase.layout
+    with lease.hold(layout, "upgrade", wait=5):
+        steps.reach("upgrade.validate")
+        try:
+            view = open_active(layout)
+            if view is None:
+                return "current", None
+            with view:
+                broken = check.damaged(view)
+                if broken:
+                    raise IntegrityError(broken[0][1], hint="gitindex repair")
+            return "current", None
+        except IncompatibleVersion as error:
+            if error.hint == "update gitindex":
+                raise
+    steps.reach("upgrade.publish")
+    return "reindexed", sync(codebase, SyncOptions(full=True), progress)
+
+
+def store_of(environment: Environment, root: Path) -> list[StoreInfo]:
+    """Stores whose codebase is `root`, whatever their fingerprint."""
+    return [info for info in inventory(environment) if info.canonical_root == str(root)]

@@ -1,0 +1,123 @@
+"""`status`: what is indexed, what is pending, and whether to believe it. Reads only."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import Any
+
+from gitindex import config
+from gitindex.errors import GitError, GitindexError, IncompatibleVersion, IntegrityError
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.sync import SyncOptions, make_plan, open_source
+from gitindex.ops.truth import truth
+from gitindex.store import state
+from gitindex.view.snapshot import SnapshotView, open_active
+
+_LISTED = 20
+
+
+def status(codebase: Codebase) -> dict[str, Any]:
+    """Never fails for a missing or damaged index: that is a status too."""
+    answer: dict[str, Any] = {
+        "status": "not_indexed",
+        "state": "not_found",
+        "root": str(codebase.root),
+        "store_id": codebase.layout.id,
+        "snapshot_id": None,
+        "indexed_commit": None,
+        "head": None,
+        "in_sync": False,
+        "dirty_files": 0,
+        "pending": 0,
+        "segments": 0,
+        "counts": {},
+        "skipped": {},
+        "fingerprints": {
+            "config": codebase.fingerprint,
+            "ignore": None,
+            "query": config.query_fingerprint(codebase.settings),
+        },
+        "semantic": [],
+        "trust": None,
+        "problems": [],
+    }
+    try:
+        _fill(codebase, answer)
+    except (IntegrityError, IncompatibleVersion) as error:
+        answer["status"] = "corrupt" if isinstance(error, IntegrityError) else "incompatible"
+        answer["problems"].append({"code": error.code, "message": error.message, "next": error.hint})
+    return answer
+
+
+def _fill(codebase: Codebase, answer: dict[str, Any]) -> None:
+    known = state.read(codebase.layout)
+    if known is not None:
+        answer["state"] = known.state
+        answer["last_sync_at"] = known.last_sync_at
+        answer["last_result"] = known.last_result
+        answer["indexing"] = asdict(known.indexing) if known.indexing else None
+    view = open_active(codebase.layout)
+    if view is None:
+        return
+    with view:
+        _describe(codebase, view, answer)
+
+
+def _describe(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) -> None:
+    manifest = view.manifest
+    truths = truth(codebase, manifest)
+    answer.update(
+        status="ok",
+        snapshot_id=manifest.snapshot_id,
+        created_at=manifest.created_at,
+        indexed_commit=manifest.git.head_sha,
+        head=truths.freshness.head,
+        dirty_files=truths.freshness.dirty_files,
+        segments=len(manifest.segments),
+        tombstones=manifest.tombstone_count,
+        counts={**asdict(manifest.counts)},
+        skipped=dict(manifest.counts.skipped),
+        degraded=manifest.degraded,
+        errors=[asdict(error) for error in manifest.errors],
+        semantic=[dict(item) for item in manifest.semantic],
+        trust=asdict(truths.trust),
+        freshness=asdict(truths.freshness),
+        coverage=asdict(truths.coverage),
+        truth=truths.line(),
+    )
+    answer["fingerprints"]["ignore"] = manifest.ignore_fingerprint
+    answer.update(_pending(codebase, view, answer["problems"]))
+    answer["skipped_files"] = _skipped(view)
+
+
+def _pending(codebase: Codebase, view: SnapshotView, problems: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the next sync would do, by the very plan it would make."""
+    try:
+        with ExitStack() as stack:
+            source = stack.enter_context(open_source(codebase, SyncOptions(), bulk=False))
+            plan = make_plan(codebase, view, source, SyncOptions())
+            moved = source.state.head_sha != view.manifest.git.head_sha
+    except GitError as error:
+        problems.append({"code": error.code, "message": error.message, "next": error.hint})
+        return {"pending": None, "in_sync": False}
+    except GitindexError as error:
+        problems.append({"code": error.code, "message": error.message, "next": error.hint})
+        return {"pending": None, "in_sync": False}
+    paths = sorted({*(work.key for work in plan.write), *plan.gone})
+    return {
+        "pending": len(paths),
+        "pending_files": paths[:_LISTED],
+        "in_sync": not paths and not moved,
+        "blocked": [asdict(error) for error in plan.errors[:_LISTED]],
+    }
+
+
+def _skipped(view: SnapshotView) -> dict[str, list[str]]:
+    """Some paths for every reason: nothing is dropped in silence (EL-1)."""
+    found: dict[str, list[str]] = {}
+    for row in view.select("SELECT path, skip FROM file WHERE skip != '' ORDER BY skip, path"):
+        paths = found.setdefault(row.values[0], [])
+        if len(paths) < _LISTED:
+            paths.append(row.path)
+    return {reason: sorted(paths) for reason, paths in sorted(found.items())}
