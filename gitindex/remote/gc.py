@@ -20,7 +20,7 @@ from gitindex.remote.transport import Entry, Patience, Transport, get
 from gitindex.trust import claim as claims
 from gitindex.trust import envelope as envelopes
 from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
-from gitindex.trust.strictjson import Malformed
+from gitindex.trust.strictjson import MalformedError
 
 THREADS = 16
 _BATCH = 256
@@ -65,7 +65,7 @@ def references(transport: Transport, names: Names, key: str) -> frozenset[str] |
         return None
     try:
         claim = claims.decode(envelopes.decode(data).payload, limit=MAX_ENVELOPE_BYTES)
-    except Malformed as error:
+    except MalformedError as error:
         raise IntegrityError(
             f"cannot tell what {key} references: {error}",
             hint="delete that manifest or push its commit again",

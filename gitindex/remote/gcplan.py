@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from gitindex.errors import IntegrityError
 from gitindex.remote.transport import Entry
 from gitindex.trust import strictjson
-from gitindex.trust.strictjson import Malformed
+from gitindex.trust.strictjson import MalformedError
 
 GRACE_SECONDS = 24 * 3600.0
 MAX_MARK_BYTES = 64 * 1024 * 1024
@@ -97,9 +97,9 @@ def decode_mark(data: bytes) -> Mark:
             strictjson.parse(data, limit=MAX_MARK_BYTES), ("version", "time", "keys"), "mark"
         )
         if fields["version"] != _VERSION:
-            raise Malformed("its version is unknown")
+            raise MalformedError("its version is unknown")
         keys = strictjson.items(fields["keys"], "keys", most=_MAX_MARKED)
         named = frozenset(strictjson.text(key, "key", most=512) for key in keys)
         return Mark(float(strictjson.count(fields["time"], "time")), named)
-    except Malformed as error:
+    except MalformedError as error:
         raise IntegrityError(f"the mark of the collection is malformed: {error}") from None

@@ -14,7 +14,7 @@ from gitindex.remote import objects
 from gitindex.remote.objects import Packed
 from gitindex.trust import strictjson
 from gitindex.trust.claim import HASH, SnapshotClaim, TocReference, Totals
-from gitindex.trust.strictjson import Malformed
+from gitindex.trust.strictjson import MalformedError
 
 VERSION = 1
 MAX_TOC_BYTES = 16 * 1024 * 1024
@@ -71,12 +71,12 @@ def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
             strictjson.parse(data, limit=MAX_TOC_BYTES), ("version", "artifacts"), "table of contents"
         )
         if fields["version"] != VERSION:
-            raise Malformed(f"its version is {fields['version']!r}, this release reads {VERSION}")
+            raise MalformedError(f"its version is {fields['version']!r}, this release reads {VERSION}")
         listed = strictjson.items(fields["artifacts"], "artifacts", most=MAX_ARTIFACTS)
         toc = _checked(tuple(map(_entry, listed)))
         if claim is not None and toc.totals != claim.totals:
-            raise Malformed("its sums differ from the signed ones")
-    except Malformed as error:
+            raise MalformedError("its sums differ from the signed ones")
+    except MalformedError as error:
         raise IntegrityError(f"the table of contents is malformed: {error}", hint="gitindex verify") from None
     return toc
 
@@ -112,13 +112,13 @@ def _checked(entries: tuple[TocEntry, ...]) -> Toc:
     objects: dict[str, Packed] = {}
     for entry in entries:
         if objects.setdefault(entry.packed.sha256, entry.packed) != entry.packed:
-            raise Malformed(f"object {entry.packed.sha256} is described in two ways")
+            raise MalformedError(f"object {entry.packed.sha256} is described in two ways")
     paths = [_checked_path(entry.path) for entry in entries]
     if paths != sorted(set(paths)) or len({casefold_key(path) for path in paths}) != len(paths):
-        raise Malformed("paths are not distinct and in order")
+        raise MalformedError("paths are not distinct and in order")
     folders = {path[:at] for path in paths for at, letter in enumerate(path) if letter == "/"}
     if folders & set(paths):
-        raise Malformed("a path is both a file and a directory")
+        raise MalformedError("a path is both a file and a directory")
     return Toc(entries)
 
 
@@ -128,5 +128,5 @@ def _checked_path(path: str) -> str:
     except UnsafePath:
         safe = False
     if not safe:
-        raise Malformed(f"{path!r} is not a path inside a snapshot")
+        raise MalformedError(f"{path!r} is not a path inside a snapshot")
     return path

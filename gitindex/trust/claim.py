@@ -13,7 +13,7 @@ from datetime import datetime
 from gitindex.errors import UsageError
 from gitindex.trust import strictjson
 from gitindex.trust.keys import PublicKey, parse_public
-from gitindex.trust.strictjson import Malformed
+from gitindex.trust.strictjson import MalformedError
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://github.com/gitindex/gitindex/snapshot/v1"
@@ -70,7 +70,7 @@ class SnapshotClaim:
         strictjson.count(self.build_ms, "build_ms")
         _check_numbers(self.toc, self.totals)
         if len(self.successors) > MAX_SUCCESSORS:
-            raise Malformed(f"more than {MAX_SUCCESSORS} successors")
+            raise MalformedError(f"more than {MAX_SUCCESSORS} successors")
 
 
 def encode(claim: SnapshotClaim) -> bytes:
@@ -100,18 +100,18 @@ def encode(claim: SnapshotClaim) -> bytes:
 
 
 def decode(payload: bytes, *, limit: int) -> SnapshotClaim:
-    """Read a statement; raises Malformed unless it is exactly what `encode` could have written."""
+    """Read a statement; raises MalformedError unless it is exactly what `encode` could have written."""
     statement = strictjson.record(
         strictjson.parse(payload, limit=limit),
         ("_type", "subject", "predicateType", "predicate"),
         "statement",
     )
     if statement["_type"] != STATEMENT_TYPE or statement["predicateType"] != PREDICATE_TYPE:
-        raise Malformed("not a statement about a gitindex snapshot")
+        raise MalformedError("not a statement about a gitindex snapshot")
     claim = _predicate(statement["predicate"])
     subject = {"name": f"{claim.repository}/{claim.commit}", "digest": {"sha256": claim.toc.sha256}}
     if statement["subject"] != [subject]:
-        raise Malformed("the statement's subject is not the snapshot it describes")
+        raise MalformedError("the statement's subject is not the snapshot it describes")
     return claim
 
 
@@ -152,7 +152,7 @@ def _successors(value: object) -> tuple[PublicKey, ...]:
     try:
         return tuple(parse_public(strictjson.text(line, "successor", most=512)) for line in listed)
     except UsageError as error:
-        raise Malformed(f"a successor is not a public key: {error.message}") from None
+        raise MalformedError(f"a successor is not a public key: {error.message}") from None
 
 
 def _check_numbers(toc: TocReference, totals: Totals) -> None:
@@ -174,4 +174,4 @@ def _instant(value: object) -> None:
     try:
         datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%S%z")
     except ValueError:
-        raise Malformed("built_at is not a date") from None
+        raise MalformedError("built_at is not a date") from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gitindex.trust import strictjson
 from gitindex.trust.keys import PublicKey, SigningKey
-from gitindex.trust.strictjson import Malformed
+from gitindex.trust.strictjson import MalformedError
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 MAX_ENVELOPE_BYTES = 64 * 1024
@@ -63,7 +63,7 @@ def add_signatures(envelope: Envelope, keys: Sequence[SigningKey]) -> Envelope:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """The bytes to publish. Raises Malformed rather than write what no reader would accept."""
+    """The bytes to publish. Raises MalformedError rather than write what no reader would accept."""
     data = strictjson.dump(
         {
             "payloadType": envelope.payload_type,
@@ -79,12 +79,12 @@ def encode(envelope: Envelope) -> bytes:
 
 
 def decode(data: bytes) -> Envelope:
-    """Read an envelope without believing it. Raises Malformed; sizes are checked before parsing."""
+    """Read an envelope without believing it. Raises MalformedError; sizes are checked before parsing."""
     parsed = strictjson.parse(data, limit=MAX_ENVELOPE_BYTES)
     fields = strictjson.record(parsed, ("payloadType", "payload", "signatures"), "envelope")
     payload_type = strictjson.text(fields["payloadType"], "payload type")
     if payload_type != PAYLOAD_TYPE:
-        raise Malformed(f"payload type is {payload_type!r}, not {PAYLOAD_TYPE!r}")
+        raise MalformedError(f"payload type is {payload_type!r}, not {PAYLOAD_TYPE!r}")
     listed = strictjson.items(fields["signatures"], "signatures", most=MAX_SIGNATURES)
     return Envelope(payload_type, _base64(fields["payload"], "payload"), tuple(map(_signature, listed)))
 
@@ -93,14 +93,14 @@ def _signature(value: object) -> Signature:
     fields = strictjson.record(value, ("keyid", "sig"), "signature")
     raw = _base64(fields["sig"], "signature")
     if len(raw) != _SIGNATURE_BYTES:
-        raise Malformed("a signature is not 64 bytes")
+        raise MalformedError("a signature is not 64 bytes")
     return Signature(strictjson.text(fields["keyid"], "key id"), raw)
 
 
 def _base64(value: object, what: str) -> bytes:
     if not isinstance(value, str):
-        raise Malformed(f"{what} is not a string")
+        raise MalformedError(f"{what} is not a string")
     try:
         return base64.b64decode(value.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
-        raise Malformed(f"{what} is not base64") from None
+        raise MalformedError(f"{what} is not base64") from None

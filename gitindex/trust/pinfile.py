@@ -19,7 +19,7 @@ from gitindex.trust import strictjson
 from gitindex.trust.claim import REPOSITORY
 from gitindex.trust.keys import parse_public
 from gitindex.trust.pins import MAX_THRESHOLD, Pins, RepositoryTrust, RevokedKey, TrustedKey
-from gitindex.trust.strictjson import Malformed
+from gitindex.trust.strictjson import MalformedError
 
 VERSION = 1
 MAX_BYTES = 4 * 1024 * 1024
@@ -45,7 +45,7 @@ def load(path: Path) -> Pins:
         raise Untrusted(f"{path} can be written by others", hint=f"check it, then chmod 600 {path}")
     try:
         return decode(data)
-    except Malformed as error:
+    except MalformedError as error:
         raise ConfigError(
             f"{path} is damaged: {error}", hint=f"restore {path} or pin the keys again"
         ) from error
@@ -73,10 +73,10 @@ def decode(data: bytes) -> Pins:
     parsed = strictjson.parse(data, limit=MAX_BYTES)
     fields = strictjson.record(parsed, ("version", "repositories"), "trust file")
     if fields["version"] != VERSION:
-        raise Malformed(f"its version is {fields['version']!r}, this release reads {VERSION}")
+        raise MalformedError(f"its version is {fields['version']!r}, this release reads {VERSION}")
     listed = fields["repositories"]
     if not isinstance(listed, dict):
-        raise Malformed("repositories is not an object")
+        raise MalformedError("repositories is not an object")
     return Pins(
         {
             strictjson.matching(name, REPOSITORY, "repository id"): _decode_one(value)
@@ -104,7 +104,7 @@ def _decode_one(value: object) -> RepositoryTrust:
     fields = strictjson.record(value, RepositoryTrust.__dataclass_fields__, "repository")
     threshold = strictjson.count(fields["threshold"], "threshold", most=MAX_THRESHOLD)
     if not threshold:
-        raise Malformed("a threshold of 0 would trust everybody")
+        raise MalformedError("a threshold of 0 would trust everybody")
     return RepositoryTrust(
         strictjson.text(fields["remote"], "remote", most=4096),
         strictjson.text(fields["endpoint"], "endpoint", most=4096),
@@ -117,11 +117,11 @@ def _decode_one(value: object) -> RepositoryTrust:
 def _trusted(value: object) -> TrustedKey:
     fields = strictjson.record(value, ("key", "added", "by_rotation"), "trusted key")
     if not isinstance(fields["by_rotation"], bool):
-        raise Malformed("by_rotation is not true or false")
+        raise MalformedError("by_rotation is not true or false")
     try:
         key = parse_public(strictjson.text(fields["key"], "key", most=512))
     except UsageError as error:
-        raise Malformed(error.message) from None
+        raise MalformedError(error.message) from None
     return TrustedKey(key, strictjson.matching(fields["added"], _DATE, "date"), fields["by_rotation"])
 
 

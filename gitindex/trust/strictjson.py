@@ -1,7 +1,7 @@
 """JSON from strangers: bounded, no duplicate keys, exact fields. Pure.
 
 Two readers of one document must never see different values, so whatever is ambiguous is refused.
-Every refusal is `Malformed`; callers translate it into the error that fits what they were reading.
+Every refusal is `MalformedError`; callers translate it into the error that fits what they were reading.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import NoReturn
 MAX_INT = 2**53 - 1  # what every JSON implementation can hold exactly
 
 
-class Malformed(ValueError):
+class MalformedError(ValueError):
     """The bytes are not the document they should be; the message says where."""
 
 
 def parse(data: bytes, *, limit: int) -> object:
     """The value in `data`, which is refused unparsed when it is longer than `limit` bytes."""
     if len(data) > limit:
-        raise Malformed(f"{len(data)} bytes, more than the {limit} allowed")
+        raise MalformedError(f"{len(data)} bytes, more than the {limit} allowed")
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except RecursionError:
-        raise Malformed("nested too deeply") from None
+        raise MalformedError("nested too deeply") from None
     except ValueError as error:
-        raise error if isinstance(error, Malformed) else Malformed(f"not JSON: {error}") from None
+        raise error if isinstance(error, MalformedError) else MalformedError(f"not JSON: {error}") from None
 
 
 def dump(value: object) -> bytes:
@@ -38,47 +38,47 @@ def dump(value: object) -> bytes:
 def record(value: object, names: Iterable[str], what: str) -> Mapping[str, object]:
     """An object with exactly these keys."""
     if not isinstance(value, dict):
-        raise Malformed(f"{what} is not an object")
+        raise MalformedError(f"{what} is not an object")
     expected = set(names)
     if value.keys() != expected:
         odd = sorted(value.keys() ^ expected)
-        raise Malformed(f"{what} has missing or unknown fields: {', '.join(odd)}")
+        raise MalformedError(f"{what} has missing or unknown fields: {', '.join(odd)}")
     return value
 
 
 def items(value: object, what: str, *, most: int) -> list[object]:
     if not isinstance(value, list):
-        raise Malformed(f"{what} is not a list")
+        raise MalformedError(f"{what} is not a list")
     if len(value) > most:
-        raise Malformed(f"{what} has {len(value)} entries, more than the {most} allowed")
+        raise MalformedError(f"{what} has {len(value)} entries, more than the {most} allowed")
     return value
 
 
 def text(value: object, what: str, *, most: int = 256) -> str:
     """A printable string: what a stranger wrote will be shown on somebody's terminal."""
     if not isinstance(value, str) or len(value) > most or not value.isprintable():
-        raise Malformed(f"{what} is not a printable string of at most {most} characters")
+        raise MalformedError(f"{what} is not a printable string of at most {most} characters")
     return value
 
 
 def matching(value: object, pattern: re.Pattern[str], what: str) -> str:
     if not isinstance(value, str) or pattern.fullmatch(value) is None:
-        raise Malformed(f"{what} is malformed")
+        raise MalformedError(f"{what} is malformed")
     return value
 
 
 def count(value: object, what: str, *, most: int = MAX_INT) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise Malformed(f"{what} is not a count up to {most}")
+        raise MalformedError(f"{what} is not a count up to {most}")
     return value
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise Malformed("an object repeats a key")
+        raise MalformedError("an object repeats a key")
     return found
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise Malformed(f"{name} is not JSON")
+    raise MalformedError(f"{name} is not JSON")

@@ -14,7 +14,7 @@ from gitindex.trust import envelope as envelopes
 from gitindex.trust.claim import SnapshotClaim
 from gitindex.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
 from gitindex.trust.keys import PublicKey
-from gitindex.trust.strictjson import Malformed
+from gitindex.trust.strictjson import MalformedError
 
 ADD_KEY = "gitindex trust add FILE.pub"
 
@@ -75,7 +75,7 @@ def verify(data: bytes, policy: Policy, expected: Binding) -> Trusted:
 def _decoded(data: bytes) -> Envelope:
     try:
         return envelopes.decode(data)
-    except Malformed as error:
+    except MalformedError as error:
         raise Untrusted(f"the signed manifest is malformed: {error}", hint="gitindex verify") from None
 
 
@@ -117,7 +117,7 @@ def _claim(envelope: Envelope, readable: int) -> SnapshotClaim:
                 hint="use the release of gitindex that the publisher uses",
             )
         return claims.decode(envelope.payload, limit=MAX_ENVELOPE_BYTES)
-    except Malformed as error:
+    except MalformedError as error:
         raise Untrusted(f"the signed statement is malformed: {error}", hint="gitindex verify") from None
 
 

@@ -70,11 +70,20 @@ def test_file_systems_without_hard_links(where, monkeypatch):
 
 
 def test_a_directory_that_is_not_mounted_is_unavailable_not_empty(tmp_path):
-    transport = open_transport((tmp_path / "nowhere").as_uri())
-    with pytest.raises(RemoteUnavailable):
-        transport.head(KEY)
-    with pytest.raises(RemoteUnavailable):
-        list(transport.list("v1/"))
+    (tmp_path / "a file").touch()
+    for where in (tmp_path / "not mounted" / "remote", tmp_path / "a file"):
+        transport = open_transport(where.as_uri())
+        with pytest.raises(RemoteUnavailable):
+            transport.head(KEY)
+        with pytest.raises(RemoteUnavailable):
+            list(transport.list("v1/"))
+
+
+def test_a_new_directory_is_an_empty_remote(tmp_path):
+    transport = open_transport((tmp_path / "new").as_uri())
+    assert transport.head(KEY) is None
+    assert list(transport.list("v1/")) == []
+    assert transport.put_if_absent(KEY, b"x") is Put.CREATED
 
 
 def test_refusals_have_a_name():

@@ -16,7 +16,7 @@ from gitindex.remote import objects, toc
 from gitindex.remote.names import Names
 from gitindex.remote.objects import Packed
 from gitindex.remote.toc import TocEntry
-from gitindex.trust.strictjson import Malformed
+from gitindex.trust.strictjson import MalformedError
 from tests.trust.made import snapshot_claim
 
 HASHES = st.binary(min_size=32, max_size=32).map(bytes.hex)
@@ -143,7 +143,7 @@ def test_malformed_toc(data):
 
 def test_one_object_has_one_description():
     two = [entry("a", 1), TocEntry("b", Packed(f"{1:064x}", 11, "a" * 64, 20))]
-    with pytest.raises(Malformed, match="two ways"):
+    with pytest.raises(MalformedError, match="two ways"):
         toc.make(two)
 
 

@@ -75,7 +75,7 @@ class FileTransport:
         """Walks the directory of the prefix only; unfinished writes and foreign names are not objects."""
         start = self.root / prefix.rpartition("/")[0]
         with self._named(prefix):
-            self.root.stat()
+            self._require_reachable()
             for key in sorted(self._keys(start)):
                 entry = self.head(key) if key.startswith(prefix) else None
                 if entry is not None:
@@ -87,19 +87,24 @@ class FileTransport:
 
     @contextmanager
     def _named(self, key: str) -> Iterator[None]:
-        """Give the operating system's errors our names; without the root, nothing is known."""
+        """Give the operating system's errors our names."""
         try:
             yield
         except GitindexError:
             raise
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-            if not self.root.is_dir():
-                raise RemoteUnavailable(
-                    f"{self.root} is not a directory", hint="check that it is mounted"
-                ) from error
+            self._require_reachable()
             raise RemoteMissing(f"no object {key}") from error
         except OSError as error:
             raise _translated(error, key) from error
+
+    def _require_reachable(self) -> None:
+        """A remote not yet written to is empty; one whose very parent is missing is not mounted."""
+        if self.root.is_dir() or (self.root.parent.is_dir() and not self.root.exists()):
+            return
+        raise RemoteUnavailable(
+            f"{self.root} is not a directory", hint="check the URL and that it is mounted"
+        )
 
     def _path(self, key: str) -> Path:
         return self.root / checked_key(key)

@@ -50,7 +50,7 @@ class _Raw(Protocol):
 class S3Transport:
     """One client, shared by threads. Raises the errors of `transport`; never returns a boto3 type."""
 
-    def __init__(self, client: Any, bucket: str, prefix: str, attempts: int = 4) -> None:  # noqa: ANN401 (boto3 makes its client classes at run time)
+    def __init__(self, client: Any, bucket: str, prefix: str, attempts: int = 4) -> None:
         self._client = client
         self._bucket = bucket
         self._prefix = prefix
