@@ -166,7 +166,7 @@ class Decoded:
             self.summary.rejected.append((text, "leaves the repository"))
             return None
 
-    def _read_part(self, number: int, message: Any, data: bytes) -> _Part:  # noqa: ANN401
+    def _read_part(self, number: int, message: Any, data: bytes) -> _Part:
         source = Source(data, self._rules(message))
         found = [
             (o.range, o.symbol, o.symbol_roles, o.single_line_range, o.multi_line_range)
@@ -188,7 +188,7 @@ class Decoded:
         enclosing = _enclosing(source, [message.occurrences[int(kept[i])] for i in defined])
         return _Part(number, ids[kept], rows[kept], defined.astype(np.int32), enclosing, contradicted)
 
-    def _rules(self, message: Any) -> Rules:  # noqa: ANN401
+    def _rules(self, message: Any) -> Rules:
         rules = _RULES.get(self.summary.tool.name, Rules(schema.UTF8))
         encoding = message.position_encoding
         return rules if not encoding else Rules(encoding, rules.unicode_breaks, rules.bom_is_column)
@@ -245,7 +245,7 @@ class Decoded:
 
     # -- second pass ------------------------------------------------------------------------------
 
-    def _finish(self, path: str, parts: list[_Part], message: Any) -> Document:  # noqa: ANN401
+    def _finish(self, path: str, parts: list[_Part], message: Any) -> Document:
         ids = np.concatenate([part.ids for part in parts])
         rows = np.concatenate([part.rows for part in parts])
         unresolved = self._count_unresolved(ids, rows)

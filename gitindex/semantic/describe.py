@@ -35,7 +35,7 @@ class Link(NamedTuple):
     flags: int  # REFERENCE | IMPLEMENTATION | TYPE_DEFINITION | DEFINITION
 
 
-def describe(symbol: bytes, info: Any) -> Description:  # noqa: ANN401 - a raw SymbolInformation or None
+def describe(symbol: bytes, info: Any) -> Description:
     last = symbols.tail(symbol)
     name = last.name if last else b""
     if info is None:
@@ -44,7 +44,7 @@ def describe(symbol: bytes, info: Any) -> Description:  # noqa: ANN401 - a raw S
     return Description(kind_of(info.kind, symbol, last), shown, *hover(info))
 
 
-def hover(info: Any) -> tuple[str, str]:  # noqa: ANN401
+def hover(info: Any) -> tuple[str, str]:
     """(signature, documentation). Tools that set no signature put it into the first fenced block."""
     parts = list(info.documentation)
     signature = info.signature_documentation.text if info.HasField("signature_documentation") else b""
@@ -66,7 +66,7 @@ def links(infos: list[Any]) -> Iterator[Link]:
                 yield Link(info.symbol, link.symbol, _flags(link))
 
 
-def _flags(link: Any) -> int:  # noqa: ANN401
+def _flags(link: Any) -> int:
     return int(
         REFERENCE * link.is_reference
         | IMPLEMENTATION * link.is_implementation
@@ -75,7 +75,7 @@ def _flags(link: Any) -> int:  # noqa: ANN401
     )
 
 
-def blob_of(message: Any) -> bytes:  # noqa: ANN401 - a raw Document; consumed
+def blob_of(message: Any) -> bytes:
     """The descriptions alone, in order. Symbols and relationships have tables of their own."""
     for name in ("occurrences", "relative_path", "text", "language"):
         message.ClearField(name)

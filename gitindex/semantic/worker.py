@@ -31,7 +31,7 @@ class Steps(Generic[Output]):
     reached: Callable[[str], None] = lambda _: None  # named steps, for tests that kill here
 
 
-class NoLongerCurrent(SemanticError):  # noqa: N818 - an outcome
+class NoLongerCurrent(SemanticError):
     """Raised by `publish` when `still current?` said no: nothing was made visible."""
 
     code = "superseded"

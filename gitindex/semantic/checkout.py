@@ -1,0 +1,98 @@
+"""A private copy of a commit's files for an indexer: written from git objects, nothing else (SE-2).
+
+No filters, no hooks, no index, no symbolic links: every file holds exactly the bytes of its blob, so
+positions an indexer reports are positions in the blob. The user's work tree and index are not touched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.errors import SemanticError, UnsafePath
+from gitindex.git.objects import Objects, TreeEntry
+from gitindex.model.paths import path_key
+
+_REGULAR, _EXECUTABLE = 0o100644, 0o100755
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    root: Path  # canonical: indexers compare paths by text
+    blobs: dict[str, str]  # path key → blob id of every file written
+    skipped: tuple[tuple[str, str], ...]  # (path, reason)
+
+
+def check_out(objects: Objects, tree: str, directory: Path, *, max_bytes: int) -> Checkout:
+    """Write the tree into `directory`, which must be empty or missing and whose path must suit every
+    indexer.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    root = Path(os.path.realpath(directory))
+    if "+" in str(root):  # scip-typescript 0.4.0 crashes on such a root
+        raise SemanticError(
+            f"a checkout path must not contain '+': {root}", hint="set TMPDIR to another directory"
+        )
+    if any(root.iterdir()):
+        raise SemanticError(f"checkout directory is not empty: {root}")
+    wanted, skipped = _plan(objects.entries(tree))
+    blobs: dict[str, str] = {}
+    for at in range(0, len(wanted), _BATCH):
+        part = wanted[at : at + _BATCH]
+        for (key, entry), blob in zip(part, objects.read([e.blob for _, e in part], max_bytes), strict=True):
+            if blob.data is None:
+                skipped.append((key, "too large"))
+                continue
+            _write(root, key, blob.data, executable=entry.mode == _EXECUTABLE)
+            blobs[key] = entry.blob
+    return Checkout(root, blobs, tuple(sorted(skipped)))
+
+
+def _plan(entries: Iterable[TreeEntry]) -> tuple[list[tuple[str, TreeEntry]], list[tuple[str, str]]]:
+    wanted: dict[str, TreeEntry] = {}
+    skipped: list[tuple[str, str]] = []
+    for entry in entries:
+        shown = entry.path.decode("utf-8", "replace")
+        if entry.mode not in (_REGULAR, _EXECUTABLE):
+            skipped.append((shown, "not a regular file"))
+            continue
+        try:
+            key = path_key(entry.path)
+        except UnsafePath:
+            skipped.append((shown, "unsafe path"))
+            continue
+        if key in wanted or key.split("/", 1)[0].lower() == ".git":
+            skipped.append((shown, "unsafe path"))
+        else:
+            wanted[key] = entry
+    return list(wanted.items()), skipped
+
+
+def _write(root: Path, key: str, data: bytes, *, executable: bool) -> None:
+    target = root / key
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Exclusive and without following links: two names that one file system cannot tell apart must not
+    # overwrite.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(target, flags, 0o700 if executable else 0o600)
+    except FileExistsError as error:
+        raise SemanticError(f"two tracked files are one file here: {key}") from error
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+
+
+class BlobReader:
+    """Bytes of a regular tracked file by path key, None for everything else; what `decode.Decoded` asks."""
+
+    def __init__(self, blobs: dict[str, str], objects: Objects, max_bytes: int) -> None:
+        self._blobs, self._objects, self._max_bytes = blobs, objects, max_bytes
+
+    def __call__(self, path: str) -> bytes | None:
+        blob = self._blobs.get(path)
+        if blob is None:
+            return None
+        return next(iter(self._objects.read([blob], self._max_bytes))).data

@@ -1,0 +1,139 @@
+"""What every indexer adapter answers: where the tool is, how to call it, what it needs, what its log means
+(SE-2).
+
+An adapter decides; it starts nothing. `semantic.indexing` runs the command and judges the result.
+"""
+
+from __future__ import annotations
+
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar
+
+from gitindex.errors import SemanticError
+
+
+class Diagnosis(StrEnum):
+    """Why a run was not accepted. Stable: stored with the job, printed by `gitindex jobs`."""
+
+    MISSING_TOOL = "missing_tool"
+    OPT_IN_REQUIRED = "opt_in_required"
+    NO_BUILD_DESCRIPTION = "no_build_description"
+    CRASHED = "crashed"
+    OUT_OF_MEMORY = "out_of_memory"
+    TIMED_OUT = "timed_out"
+    OUTPUT_TOO_LARGE = "output_too_large"
+    CANCELLED = "cancelled"
+    NO_OUTPUT = "no_output"
+    TRUNCATED_OUTPUT = "truncated_output"
+    NO_DOCUMENTS = "no_documents"
+    WRONG_ROOT = "wrong_root"
+    LOW_COVERAGE = "low_coverage"
+    INSTALL_FAILED = "install_failed"
+
+
+class IndexerFailure(SemanticError):
+    code = "indexer"
+
+    def __init__(
+        self, diagnosis: Diagnosis, message: str, *, hint: str | None = None, **detail: object
+    ) -> None:
+        super().__init__(message, hint=hint, diagnosis=diagnosis.value, **detail)
+        self.diagnosis = diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A tool that was found: the words its command line starts with."""
+
+    words: tuple[str, ...]
+    source: str  # managed | path
+    version: str = ""  # when known without asking it
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a tool over one context in a private checkout."""
+
+    checkout: Path  # canonical
+    root: str  # of the context within it, "" for the top
+    files: tuple[str, ...]  # path keys the context owns
+    work: Path  # private scratch directory, outside the checkout
+    project: str = "project"
+    nested: tuple[str, ...] = ()  # roots of other contexts of the language below this one
+    excluded: tuple[str, ...] = ()  # files that crashed the tool before
+    memory_bytes: int = 8 * 1024**3
+    cpus: int = 1
+    environment_file: Path | None = None  # scip-python: the project's packages
+
+    @property
+    def directory(self) -> Path:
+        return self.checkout / self.root if self.root else self.checkout
+
+    @property
+    def output(self) -> Path:
+        return self.work / "index.scip"
+
+    @property
+    def heap_megabytes(self) -> int:
+        """What node may use for objects, leaving room for everything else it maps."""
+        return max(256, self.memory_bytes * 3 // 4 // 1024**2)
+
+
+# Enough to find programs, caches and a proxy; no credentials of the user's (an indexer may run project code).
+_SYSTEM = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ")
+_GO = ("GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY")
+_JVM = ("JAVA_HOME", "M2_HOME", "GRADLE_USER_HOME")
+_RUST = ("CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN")
+_DOTNET = ("DOTNET_ROOT", "DOTNET_CLI_HOME", "NUGET_PACKAGES")
+_PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+_TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
+_KEEP = frozenset(_SYSTEM + _GO + _JVM + _RUST + _DOTNET + _PROXY + _TRUST)
+
+
+class Indexer(ABC):
+    name: ClassVar[str]
+    language: ClassVar[str]
+    how_to_get: ClassVar[str]
+    runs_project_code: ClassVar[bool] = False
+    # Documents per owned file below which a run is not believed. Empty files and unselected ones have none.
+    min_coverage: ClassVar[float] = 0.02
+
+    def find(self, tools: Path, path: str) -> Program | None:
+        """The tool below our tools directory, else on the given PATH."""
+        found = shutil.which(self.name, path=path)
+        return None if found is None else Program((found,), "path")
+
+    def version_command(self, program: Program) -> list[str]:
+        return [*program.words, "--version"]
+
+    @abstractmethod
+    def command(self, program: Program, run: Run) -> list[str]:
+        """The exact command line. May raise IndexerFailure when the project lacks what the tool needs."""
+
+    def working_directory(self, run: Run) -> Path:
+        return run.directory
+
+    def environment(self, base: Mapping[str, str], run: Run) -> dict[str, str]:
+        return {name: value for name, value in base.items() if name in _KEEP}
+
+    def prepare(self, run: Run) -> None:  # noqa: B027 - most tools need nothing
+        """Write private configuration into the checkout or the work directory."""
+
+    def culprit(self, log: str, run: Run) -> str | None:
+        """The owned file whose content crashed the tool, when leaving it out and trying again may help."""
+        return None
+
+    def remarks(self, log: str) -> list[str]:
+        """Lines of a successful run's log that people should see: skipped files, swallowed errors."""
+        return []
+
+
+def key_below(run: Run, path: str) -> str | None:
+    """The path key of an absolute path inside the checkout."""
+    prefix = f"{run.checkout}/"
+    return path.removeprefix(prefix) if path.startswith(prefix) else None

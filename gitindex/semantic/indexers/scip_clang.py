@@ -1,0 +1,26 @@
+"""scip-clang: reads a compilation database and parses; runs no project code, but the build must have been
+described.
+"""
+
+from __future__ import annotations
+
+from gitindex.semantic.indexers.base import Diagnosis, Indexer, IndexerFailure, Program, Run
+
+_PLACES = ("compile_commands.json", "build/compile_commands.json", "out/compile_commands.json")
+
+
+class ScipClang(Indexer):
+    name = "scip-clang"
+    language = "cpp"
+    how_to_get = "download scip-clang from its releases page and put it on PATH"
+
+    def command(self, program: Program, run: Run) -> list[str]:
+        database = next((place for place in _PLACES if (run.directory / place).exists()), None)
+        if database is None:
+            raise IndexerFailure(
+                Diagnosis.NO_BUILD_DESCRIPTION,
+                f"no compile_commands.json in {run.root or 'the repository root'}",
+                hint="cmake -S . -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, then track or provide the file",
+            )
+        jobs = str(max(1, run.cpus))
+        return [*program.words, f"--compdb-path={database}", f"--index-output-path={run.output}", "-j", jobs]

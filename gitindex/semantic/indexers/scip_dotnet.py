@@ -1,0 +1,33 @@
+"""scip-dotnet: Roslyn over MSBuild, which evaluates project files: opt-in only. Exits 0 without documents
+too.
+"""
+
+from __future__ import annotations
+
+from gitindex.semantic.indexers.base import Diagnosis, Indexer, IndexerFailure, Program, Run
+
+
+class ScipDotnet(Indexer):
+    name = "scip-dotnet"
+    language = "csharp"
+    how_to_get = "dotnet tool install --global scip-dotnet"
+    runs_project_code = True
+
+    def command(self, program: Program, run: Run) -> list[str]:
+        found = [*sorted(run.directory.glob("*.sln")), *sorted(run.directory.glob("*.csproj"))]
+        if not found:
+            raise IndexerFailure(
+                Diagnosis.NO_BUILD_DESCRIPTION,
+                f"no solution or project file in {run.root or 'the repository root'}",
+                hint="dotnet new sln && dotnet sln add **/*.csproj",
+            )
+        return [
+            *program.words,
+            "index",
+            found[0].name,
+            "--working-directory",
+            str(run.directory),
+            "--output",
+            str(run.output),
+            "--skip-dotnet-restore",
+        ]

@@ -1,0 +1,29 @@
+"""scip-java: a compiler plugin driven through the project's own build, which it runs and cleans: opt-in
+only.
+"""
+
+from __future__ import annotations
+
+from gitindex.semantic.indexers.base import Diagnosis, Indexer, IndexerFailure, Program, Run
+
+_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
+
+
+class ScipJava(Indexer):
+    name = "scip-java"
+    language = "java"
+    how_to_get = "coursier install --contrib scip-java (needs JDK 17)"
+    runs_project_code = True
+
+    def command(self, program: Program, run: Run) -> list[str]:
+        if (run.directory / "pom.xml").exists():
+            tool = "maven"
+        elif any((run.directory / name).exists() for name in _GRADLE):
+            tool = "gradle"
+        else:
+            raise IndexerFailure(
+                Diagnosis.NO_BUILD_DESCRIPTION,
+                f"no Maven or Gradle build in {run.root or 'the repository root'}",
+                hint="add pom.xml or build.gradle at the project root",
+            )
+        return [*program.words, "index", "--output", str(run.output), "--build-tool", tool]

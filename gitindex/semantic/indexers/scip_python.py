@@ -1,0 +1,91 @@
+"""scip-python 0.6: pyright with a SCIP writer. Runs no project code."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from gitindex.semantic.indexers.base import Program, Run, key_below
+from gitindex.semantic.indexers.npm_tool import NpmIndexer
+
+_CRASHED_AT = re.compile(r"currentFilepath:\s*'([^'\n]+)'")
+_CRASHED_CHECKING = re.compile(r'internal error occurred while type checking file "([^"\n]+)"')
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_OURS = ("include", "exclude", "ignore", "venv", "venvPath")
+
+
+class ScipPython(NpmIndexer):
+    name = "scip-python"
+    language = "python"
+    package = "@sourcegraph/scip-python"
+    entry = "index.js"
+    how_to_get = "gitindex indexers install python"
+    min_coverage = 0.1
+
+    def prepare(self, run: Run) -> None:
+        """Our own pyright configuration: every owned file, no nested project, none of the files that crash
+        it.
+        """
+        config = {key: value for key, value in _project_config(run).items() if key not in _OURS}
+        left_out = [posixpath.relpath(path, run.root or ".") for path in (*run.nested, *run.excluded)]
+        config |= {"include": ["."], "exclude": ["**/node_modules", "**/__pycache__", *sorted(left_out)]}
+        (run.directory / "pyrightconfig.json").write_text(json.dumps(config))
+        if run.environment_file is None:
+            # Without the flag scip-python asks pip; an empty list only loses attribution of other packages.
+            (run.work / "environment.json").write_text("[]")
+
+    def command(self, program: Program, run: Run) -> list[str]:
+        return [
+            *self.node_words(program, run),
+            "index",
+            "--cwd",
+            str(run.directory),
+            "--project-name",
+            run.project,
+            "--project-version",
+            "_",  # the default is the commit: every symbol would change with every commit
+            "--environment",
+            str(run.environment_file or run.work / "environment.json"),
+            "--output",
+            str(run.output),
+            "--quiet",
+        ]
+
+    def environment(self, base: Mapping[str, str], run: Run) -> dict[str, str]:
+        return {
+            **super().environment(base, run),
+            "NODE_OPTIONS": f"--max-old-space-size={run.heap_megabytes}",
+        }
+
+    def culprit(self, log: str, run: Run) -> str | None:
+        for pattern in (_CRASHED_AT, _CRASHED_CHECKING):
+            for path in reversed(pattern.findall(log)):
+                key = key_below(run, path)
+                if key in run.files and key not in run.excluded:
+                    return key
+        return None
+
+    def remarks(self, log: str) -> list[str]:
+        return [f"type checking failed inside {path}" for path in sorted(set(_CRASHED_CHECKING.findall(log)))]
+
+
+def _project_config(run: Run) -> dict[str, Any]:
+    """What the project tells pyright (search paths, Python version), from either place; unreadable is
+    empty.
+    """
+    own = run.directory / "pyrightconfig.json"
+    project = run.directory / "pyproject.toml"
+    try:
+        if own.exists():
+            text = _COMMENT.sub(lambda match: match[1] or "", own.read_text("utf-8", "replace"))
+            found = json.loads(text)
+        else:
+            found = tomllib.loads(project.read_text("utf-8", "replace")) if project.exists() else {}
+            found = found.get("tool", {}).get("pyright", {})
+    except (ValueError, AttributeError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,164 @@
+"""Runs one indexer as a child with caps on time, memory and output; nothing of it survives (SE-2).
+
+The child leads a session of its own and the whole process group is killed at the end, however it ends: build
+daemons do not outlive a job. Memory is measured, not limited: node reserves address space far beyond what it
+uses, so an address space limit would stop it at once. Standard output and error go to one capped log file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.errors import SemanticError
+
+_POLL_SECONDS = 0.05
+_LOG_TAIL = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    seconds: float = 3600.0
+    memory_bytes: int = 8 * 1024**3
+    output_bytes: int = 4 * 1024**3
+    log_bytes: int = 64 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    exit_code: int  # negative: killed by that signal
+    stopped: str  # "" | time | memory | output | log | cancelled: why we killed it
+    log: str  # the end of what it printed
+    seconds: float
+    peak_bytes: int
+
+
+def run(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    log: Path,
+    caps: Caps,
+    outputs: Sequence[Path] = (),
+    alive: Callable[[], bool] = lambda: True,
+) -> Outcome:
+    """Raises SemanticError when the program cannot be started at all."""
+    started = time.monotonic()
+    with log.open("wb") as sink:
+        child = _start(command, cwd, environment, sink.fileno())
+    watch = _Watch(child.pid, caps, outputs, log, alive, started)
+    try:
+        while child.poll() is None and not watch.stopped():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_POLL_SECONDS)
+    finally:
+        _kill_group(child.pid)
+        code = child.wait()
+    return Outcome(code, watch.why, _tail(log), time.monotonic() - started, watch.peak)
+
+
+def _start(
+    command: Sequence[str], cwd: Path, environment: Mapping[str, str], sink: int
+) -> subprocess.Popen[bytes]:
+    try:
+        child = subprocess.Popen(
+            list(command),
+            cwd=cwd,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise SemanticError(f"cannot run {command[0]}: {error.strerror}", diagnosis="missing_tool") from error
+    if hasattr(resource, "prlimit"):
+        with contextlib.suppress(OSError):  # gone already
+            resource.prlimit(child.pid, resource.RLIMIT_CORE, (0, 0))
+    return child
+
+
+class _Watch:
+    def __init__(
+        self,
+        group: int,
+        caps: Caps,
+        outputs: Sequence[Path],
+        log: Path,
+        alive: Callable[[], bool],
+        started: float,
+    ) -> None:
+        self._group, self._caps, self._outputs, self._log = group, caps, outputs, log
+        self._alive, self._started = alive, started
+        self.peak = 0
+        self.why = ""
+
+    def stopped(self) -> bool:
+        """Whether a cap is exceeded now; `why` says which."""
+        self.peak = max(self.peak, group_memory(self._group))
+        if time.monotonic() - self._started > self._caps.seconds:
+            self.why = "time"
+        elif self.peak > self._caps.memory_bytes:
+            self.why = "memory"
+        elif sum(map(_size, self._outputs)) > self._caps.output_bytes:
+            self.why = "output"
+        elif _size(self._log) > self._caps.log_bytes:
+            self.why = "log"
+        elif not self._alive():
+            self.why = "cancelled"
+        return bool(self.why)
+
+
+def group_memory(group: int) -> int:
+    """Resident bytes of all processes of a group."""
+    processes = Path("/proc")
+    if not (processes / "self/stat").exists():
+        return _group_memory_ps(group)
+    total = 0
+    for entry in os.listdir(processes):
+        if entry.isdigit():
+            total += _member_memory(processes / entry / "stat", group)
+    return total
+
+
+def _member_memory(stat: Path, group: int) -> int:
+    try:
+        text = stat.read_text("utf-8", "replace")
+    except OSError:  # ended meanwhile
+        return 0
+    fields = text.rpartition(")")[2].split()  # the name before may hold anything
+    if len(fields) < 22 or int(fields[2]) != group:
+        return 0
+    return int(fields[21]) * resource.getpagesize()
+
+
+def _group_memory_ps(group: int) -> int:
+    out = subprocess.run(["ps", "-axo", "pgid=,rss="], capture_output=True, check=False).stdout.decode()
+    rows = (line.split() for line in out.splitlines())
+    return sum(int(row[1]) * 1024 for row in rows if len(row) == 2 and row[0] == str(group))
+
+
+def _kill_group(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _tail(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, _size(log) - _LOG_TAIL))
+        return file.read().decode("utf-8", "replace")
