@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -77,11 +76,12 @@ class IgnoresRanges(MemoryTransport):
 
 
 def test_a_server_that_ignores_ranges(tmp_path):
+    """The whole object comes once and replaces what was there."""
     transport = IgnoresRanges()
     one = at(stored(transport), tmp_path / "a")
     (tmp_path / "partials").mkdir()
-    (tmp_path / "partials" / one.packed.sha256).write_bytes(b"x" * 50)
-    download(transport, [one], tmp_path / "partials", patience=IMPATIENT)
+    (tmp_path / "partials" / one.packed.sha256).write_bytes(transport.objects[one.key][0][:50])
+    assert download(transport, [one], tmp_path / "partials", patience=IMPATIENT) == one.packed.size
     assert (tmp_path / "a").read_bytes() == DATA
 
 
@@ -235,8 +235,6 @@ def test_a_slow_drip_meets_our_own_deadline(faulty, tmp_path):
     one = at(stored(transport), tmp_path / "a")
     proxy.add("slow")
     patience = Patience(attempts=3, back_off=0.0, object_seconds=0.2, bytes_per_second=10**9)
-    start = time.monotonic()
     with pytest.raises(RemoteUnavailable, match="too slow"):
         download(transport, [one], tmp_path / "partials", patience=patience)
-    assert time.monotonic() - start < one.packed.size * 0.02
     assert not (tmp_path / "a").exists()
