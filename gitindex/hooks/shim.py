@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gitindex.errors import HookError
 
+_NAME = "gitindex-hook"
 _PACKAGED = Path(__file__).parent / "shims"
 _CHECKOUT = Path(__file__).parents[2] / "hooks"
 
@@ -21,8 +22,8 @@ def path() -> Path:
     Raises HookError when the installation lost it.
     """
     for place in (_PACKAGED, _CHECKOUT):
-        if (place / "hook.sh").is_file():
-            return place / "hook.sh"
+        if (place / _NAME).is_file():
+            return place / _NAME
     raise HookError(
         "the hook shim is missing from this installation", hint="pip install --force-reinstall gitindex"
     )

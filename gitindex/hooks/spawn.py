@@ -42,7 +42,7 @@ def close_inherited() -> None:
 def _inherited() -> list[int]:
     """Open descriptors above stderr that would survive an exec."""
     found = []
-    for number in (int(name) for name in os.listdir("/dev/fd") if int(name) > 2):  # noqa: PTH208
+    for number in (int(name) for name in os.listdir("/dev/fd") if int(name) > 2):
         with contextlib.suppress(OSError):  # the listing itself held one that is closed by now
             if os.get_inheritable(number):
                 found.append(number)

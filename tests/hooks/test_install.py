@@ -279,7 +279,7 @@ def test_a_dry_run_starts_nothing(any_git: None, repo: GitRepo, recorder: str) -
 def test_a_hook_that_lost_its_shim_is_not_effective(any_git: None, repo: GitRepo) -> None:
     install(found(repo.root))
     for path in [repo.root / ".git/config", *(repo.root / ".git/hooks").glob("post-*")]:
-        path.write_bytes(path.read_bytes().replace(b"/hook.sh", b"/gone.sh"))
+        path.write_bytes(path.read_bytes().replace(b"/gitindex-hook", b"/gone"))
     assert not any(reach.reached for reach in status(found(repo.root)).events)
     assert set(actions(repo).values()) == {"updated"}
     assert status(found(repo.root)).effective

@@ -134,8 +134,9 @@ def test_hooks_run_under_pre_commit_in_python(repo: GitRepo, home: Path, recorde
     """HK-1: `gitindex hooks run`, as a local hook; the event comes from pre-commit's variables."""
     script = repo.write(
         ".git/entry.py",
-        "import os, sys\nfrom pathlib import Path\nfrom gitindex.hooks import __main__\n"
-        f"sys.executable = {recorder!r}\nsys.exit(__main__.main(['run']))\n",
+        "import os, sys\nfrom pathlib import Path\nfrom gitindex.hooks import events, spawn\n"
+        f"sys.executable = {recorder!r}\n"
+        "spawn.start(events.under_pre_commit(os.environ), Path.cwd(), os.environ)\n",
     )
     entry = f"{sys.executable} {script}"
     repo.write(precommit.CONFIG, NO_OP.replace("sh -c 'echo theirs >>theirs.log'", entry))
