@@ -21,7 +21,11 @@ def subwords(text: str) -> list[str]:
     if text.isascii():
         found = _SUBWORD.findall(text)
     else:  # words with letters beyond ASCII stay whole: case says little in most scripts
-        found = [part for word in _WORD.findall(text) for part in (_SUBWORD.findall(word) if word.isascii() else (word,))]
+        found = [
+            part
+            for word in _WORD.findall(text)
+            for part in (_SUBWORD.findall(word) if word.isascii() else (word,))
+        ]
     return [token[:MAX_TOKEN] for token in " ".join(found).lower().split()]
 
 

@@ -1,0 +1,24 @@
+"""The anchor of a file: what it says about itself first, then its top-level signatures. No path in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gitindex.model.rows import Symbol
+
+_DOC_SHARE = 0.5  # of the size, for the opening words
+
+
+def anchor(opening: str, symbols: Iterable[Symbol], size: int) -> str:
+    """At most `size` characters; empty when the file has neither opening words nor definitions."""
+    lines = [opening[: int(size * _DOC_SHARE)].rstrip()] if opening else []
+    left = size - sum(map(len, lines))
+    for symbol in symbols:
+        if symbol.parent >= 0:
+            continue
+        line = symbol.signature or symbol.name
+        left -= len(line) + 1
+        if left < 0:
+            break
+        lines.append(line)
+    return "\n".join(lines)[:size]

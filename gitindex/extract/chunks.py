@@ -1,0 +1,110 @@
+"""Chunks of a file: an anchor, then text that covers everything but blank lines exactly once, in order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gitindex.extract.cuts import cut
+from gitindex.extract.outline import Outline
+from gitindex.extract.source import Source
+from gitindex.extract.words import terms_and_identifiers
+from gitindex.model.ids import chunk_hash
+from gitindex.model.rows import Chunk, Symbol
+
+CHUNKER_VERSION = "1"
+_LONG_LINE = 1.5  # times the target: a longer single line is cut inside
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    first: int  # 0-based rows
+    last: int
+
+
+def chunks(
+    source: Source, outline: Outline, anchor: str, target: int, most: int
+) -> tuple[tuple[Chunk, ...], bool]:
+    """At most `most` chunks, and whether that cut the file."""
+    made = [_chunk(0, "anchor", anchor, _Span(0, 0, 0, 0), 0, "", "", "")]
+    labels = _Labels(outline.symbols)
+    for span in _spans(source, outline.extents, target):
+        if len(made) >= most:
+            return tuple(made), True
+        text = source.text(span.start, span.end)
+        label = labels.of(span.start + source.shift, span.end + source.shift)
+        made.append(_chunk(len(made), "text", text, span, source.shift, *label))
+    return tuple(made), False
+
+
+def _chunk(
+    ordinal: int, kind: str, text: str, span: _Span, shift: int, symbol: str, symbol_kind: str, names: str
+) -> Chunk:
+    terms, idents = terms_and_identifiers(text)
+    return Chunk(
+        ordinal,
+        kind,
+        text,
+        chunk_hash(text),
+        span.first + 1,
+        span.last + 1,
+        span.start + shift,
+        span.end + shift,
+        symbol,
+        symbol_kind,
+        names,
+        terms,
+        idents,
+    )
+
+
+def _spans(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[_Span]:
+    """Ranges without the blank lines around them; over-long lines in pieces."""
+    data, starts = source.data, source.starts
+    for first, last in cut(source, extents, target):
+        begin = starts[first]
+        kept = data[begin : starts[last] if last < len(starts) else len(data)].rstrip()
+        if not kept:
+            continue
+        top = bisect_right(starts, begin + len(kept) - len(kept.lstrip())) - 1
+        bottom = bisect_right(starts, begin + len(kept) - 1) - 1
+        span = _Span(starts[top], begin + len(kept), top, bottom)
+        if top == bottom and span.end - span.start > target * _LONG_LINE:
+            yield from _pieces(source, span, target)
+        else:
+            yield span
+
+
+def _pieces(source: Source, span: _Span, target: int) -> Iterator[_Span]:
+    """One line, cut at code points; pieces of nothing but white space are left out."""
+    points = source.code_points(span.start, span.end)
+    edges = [span.start]
+    if len(points) > target * _LONG_LINE:
+        edges = points[:: max(1, target)]
+    for start, end in zip(edges, [*edges[1:], span.end], strict=True):
+        if source.data[start:end].strip():
+            yield _Span(start, end, span.first, span.last)
+
+
+class _Labels:
+    """Which definitions a chunk shows."""
+
+    def __init__(self, symbols: Sequence[Symbol]) -> None:
+        self._symbols = symbols
+        self._starts = [symbol.byte_start for symbol in symbols]
+
+    def of(self, start: int, end: int) -> tuple[str, str, str]:
+        """Qualified name and kind of the first definition starting here, or of the one around; all names."""
+        low = bisect_left(self._starts, start)
+        high = bisect_left(self._starts, end)
+        if low < high:
+            names = " ".join(dict.fromkeys(symbol.name for symbol in self._symbols[low:high]))
+            return self._symbols[low].qualified_name, self._symbols[low].kind, names
+        index = low - 1
+        while index >= 0 and self._symbols[index].byte_end <= start:
+            index = self._symbols[index].parent
+        if index < 0:
+            return "", "", ""
+        return self._symbols[index].qualified_name, self._symbols[index].kind, ""

@@ -1,0 +1,140 @@
+"""Where to cut a file: line ranges near the aimed size that respect definitions.
+
+A definition up to one and a half times the target stays whole with its comments; small neighbours share a range;
+a larger one is cut between its inner definitions, then at blank or shallow lines. Ranges ascend and cover all lines.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gitindex.extract.source import Source
+
+_WHOLE = 1.5  # times the target: below this a definition is never cut
+_CRUMB = 0.08  # times the target: a closing brace or so joins what stands before it
+
+Range = tuple[int, int]  # 0-based rows, half-open
+
+
+class _Block(NamedTuple):
+    first: int
+    last: int  # exclusive
+    inner: list[_Block]
+
+
+def cut(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Range]:
+    """`extents` are inclusive row ranges of definitions in order of their start."""
+    yield from _Cutter(source, target).ranges(_Block(0, len(source.starts), _tree(extents)))
+
+
+def _tree(extents: Sequence[tuple[int, int]]) -> list[_Block]:
+    """Nest multi-line extents; one that overlaps its neighbour's last line joins it."""
+    top: list[_Block] = []
+    stack: list[_Block] = []
+    for first, last in sorted(extents, key=lambda extent: (extent[0], -extent[1])):
+        if last <= first:
+            continue
+        while stack and stack[-1].last <= first:
+            stack.pop()
+        if stack and last >= stack[-1].last:
+            continue
+        block = _Block(first, last + 1, [])
+        (stack[-1].inner if stack else top).append(block)
+        stack.append(block)
+    return top
+
+
+class _Cutter:
+    def __init__(self, source: Source, target: int) -> None:
+        self._source = source
+        self._chars = source.chars
+        self._target = max(1, target)
+        self._whole = int(self._target * _WHOLE)
+        self._crumb = int(self._target * _CRUMB)
+
+    def size(self, first: int, last: int) -> int:
+        return self._chars[last] - self._chars[first]
+
+    def ranges(self, root: _Block) -> Iterator[Range]:
+        """Depth first without recursion: a group never spans two levels."""
+        work: list[Iterator[_Block | Range]] = [self._level(root)]
+        while work:
+            step = next(work[-1], None)
+            if step is None:
+                work.pop()
+            elif isinstance(step, _Block):
+                work.append(self._level(step))
+            else:
+                yield step
+
+    def _level(self, block: _Block) -> Iterator[_Block | Range]:
+        """The block's parts: finished ranges, and inner blocks too large to stay whole."""
+        begin = end = block.first
+        for part in self._parts(block):
+            if self.size(part.first, part.last) > self._whole:
+                if end > begin:
+                    yield begin, end
+                yield from [part] if part.inner else self._lines(part.first, part.last)
+                begin = end = part.last
+                continue
+            if end > begin and not self._fits(begin, end, part.last):
+                yield begin, end
+                begin = part.first
+            end = part.last
+        if end > begin:
+            yield begin, end
+
+    def _fits(self, begin: int, end: int, last: int) -> bool:
+        whole = self.size(begin, last)
+        return whole <= self._target or (self.size(end, last) <= self._crumb and whole <= self._whole)
+
+    def _parts(self, block: _Block) -> Iterator[_Block]:
+        at = block.first
+        for inner in block.inner:
+            if inner.first > at:
+                yield from self._paragraphs(at, inner.first)
+            yield inner
+            at = inner.last
+        if at < block.last:
+            yield from self._paragraphs(at, block.last)
+
+    def _paragraphs(self, first: int, last: int) -> Iterator[_Block]:
+        """Text between definitions: one part if small, else cut like any large text."""
+        if self.size(first, last) <= self._whole:
+            yield _Block(first, last, [])
+            return
+        for begin, end in self._lines(first, last):
+            yield _Block(begin, end, [])
+
+    def _lines(self, first: int, last: int) -> Iterator[Range]:
+        while self.size(first, last) > self._whole and last - first > 1:
+            end = bisect_right(self._chars, self._chars[first] + self._target, first + 1, last) - 1
+            # A first line longer than the target stands alone; the caller cuts inside it.
+            end = first + 1 if end <= first else self._best(first, min(end, last - 1))
+            yield first, end
+            first = end
+        if first < last:
+            yield first, last
+
+    def _best(self, first: int, end: int) -> int:
+        """The row in the second half at which cutting hurts least: after a blank line, else a shallow one."""
+        half = bisect_right(self._chars, self._chars[first] + self._target // 2, first + 1, end)
+        best, cost = end, 1 << 30
+        for row in range(end, max(half, first + 1) - 1, -1):
+            blank, indent = self._shape(row)
+            if blank:
+                continue
+            before, _ = self._shape(row - 1)
+            price = indent - (1000 if before else 0)
+            if price < cost:
+                best, cost = row, price
+        return best
+
+    def _shape(self, row: int) -> tuple[bool, int]:
+        starts = self._source.starts
+        end = starts[row + 1] if row + 1 < len(starts) else len(self._source.data)
+        line = self._source.data[starts[row] : min(end, starts[row] + 200)]
+        stripped = line.lstrip()
+        return not stripped, len(line) - len(stripped)

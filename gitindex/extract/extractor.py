@@ -1,0 +1,140 @@
+"""Everything one file's bytes say: symbols, imports, calls, identifiers, chunks, front matter.
+
+A pure function of (language, bytes, settings); it raises for no bytes whatever. What parses is kept even when the
+file as a whole does not.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitindex.extract import frontmatter, grammars
+from gitindex.extract.anchor import anchor
+from gitindex.extract.calls import calls
+from gitindex.extract.chunks import CHUNKER_VERSION, chunks
+from gitindex.extract.comments import Leads
+from gitindex.extract.definitions import Reader, docstring
+from gitindex.extract.grammars import grammar_version
+from gitindex.extract.headings import headings
+from gitindex.extract.identifiers import identifiers
+from gitindex.extract.imports import imports
+from gitindex.extract.interface import interface_hash
+from gitindex.extract.keys import SCANNED_BYTES, keys
+from gitindex.extract.outline import Outline, outline
+from gitindex.extract.source import Source
+from gitindex.files.language import language_of
+from gitindex.model.rows import Call, Entity, Extraction, Identifier, Import
+from gitindex.model.settings import IndexSettings
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["CHUNKER_VERSION", "EXTRACTOR_VERSION", "extract", "grammar_version"]
+
+EXTRACTOR_VERSION = "1"
+
+
+class _Facts(NamedTuple):
+    """What a language's reader found."""
+
+    outline: Outline = Outline()
+    imports: tuple[Import, ...] = ()
+    calls: tuple[Call, ...] = ()
+    identifiers: tuple[Identifier, ...] = ()
+    interface_hash: str = ""
+    opening: str = ""
+    parse_error: bool = False
+
+
+def extract(path_key: str, data: bytes, settings: IndexSettings) -> Extraction:
+    """`path_key` matters only for the language it names."""
+    language = language_of(path_key, data[:256])
+    with _no_collection():
+        source = Source(data)
+        matter = frontmatter.split(data) if language in frontmatter.LANGUAGES else None
+        facts = _facts(source, language, matter.lines if matter else 0)
+        opening = anchor(facts.opening, facts.outline.symbols, settings.chunk_chars)
+        pieces, truncated = chunks(
+            source, facts.outline, opening, settings.chunk_chars, settings.limits.chunks_per_file
+        )
+    noted: Entity | None = frontmatter.entity(matter) if matter else None
+    return Extraction(
+        language,
+        facts.parse_error,
+        source.lines,
+        facts.interface_hash,
+        facts.outline.symbols,
+        facts.imports,
+        facts.calls,
+        facts.identifiers,
+        pieces,
+        noted,
+        truncated,
+    )
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Extraction makes many objects and no cycles: collecting in between is a tenth of its time, for nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _facts(source: Source, language: str, matter_lines: int) -> _Facts:
+    if language in grammars.SPECS:
+        return _code(source, language)
+    if language in grammars.DATA_LANGUAGES:
+        return _data(source, language)
+    if language == "markdown":
+        return _Facts(outline(source, headings(source, matter_lines)))
+    return _Facts()
+
+
+def _code(source: Source, language: str) -> _Facts:
+    tree = grammars.parse(language, source.data)
+    if tree is None:
+        return _Facts(parse_error=True)
+    spec = grammars.SPECS[language]
+    root = tree.root_node
+    found = grammars.cursor(language).captures(root)
+    comments = found.get("comment", [])
+    leads = Leads(source, comments, found.get("lead", []))
+    reader = Reader(source, spec, leads, comments)
+    shape = outline(source, reader.definitions(found, grammars.capture_order(language)))
+    statements = [*found.get("import", []), *found.get("import.call", [])]
+    return _Facts(
+        shape,
+        imports(source, statements, spec.imports),
+        calls(source, found.get("call", []), found.get("invoke", []), shape.owners),
+        identifiers(source, found.get("id", [])),
+        interface_hash(shape.symbols[index] for index in shape.visible),
+        (_module_docstring(source, root) if spec.docstrings else "") or leads.opening(),
+        root.has_error,
+    )
+
+
+def _data(source: Source, language: str) -> _Facts:
+    tree = grammars.parse(language, source.data)
+    if tree is None:
+        return _Facts(parse_error=True)
+    cursor = grammars.cursor(language)
+    cursor.set_byte_range(0, SCANNED_BYTES)
+    pairs = cursor.captures(tree.root_node).get("pair", [])
+    return _Facts(
+        outline(source, keys(source, pairs, dotted=language == "toml")), parse_error=tree.root_node.has_error
+    )
+
+
+def _module_docstring(source: Source, root: Node) -> str:
+    count = min(root.named_child_count, 20)
+    nodes = (root.named_child(index) for index in range(count))
+    first = next((node for node in nodes if node is not None and node.type != "comment"), None)
+    return docstring(source, first)

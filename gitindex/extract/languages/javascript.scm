@@ -1,0 +1,2 @@
+; include ecma
+(field_definition property: (_)) @def.field

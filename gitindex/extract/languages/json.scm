@@ -1,0 +1,1 @@
+(pair key: (_)) @pair

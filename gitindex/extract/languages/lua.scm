@@ -1,0 +1,9 @@
+(function_declaration) @def.function
+(assignment_statement (variable_list . name: (_)) (expression_list . value: (function_definition))) @def.function
+(chunk (assignment_statement) @def.variable)
+(chunk (variable_declaration (assignment_statement) @def.variable))
+
+(comment) @comment
+(function_call name: (identifier) @_require (#eq? @_require "require")) @import
+(function_call name: (_) @call)
+(identifier) @id

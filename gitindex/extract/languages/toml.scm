@@ -1,0 +1,1 @@
+[(pair) (table) (table_array_element)] @pair
