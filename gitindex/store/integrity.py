@@ -83,6 +83,11 @@ class Verifier:
         if digest != artifact.sha256:
             raise _mismatch(artifact, "does not match its checksum")
 
+    def noted(self, artifact: Artifact) -> bool:
+        """Does a publisher's note vouch for the file as it stands? Reads no content."""
+        stamp = _stamp(self._layout.base / artifact.path)
+        return stamp is not None and self._noted(artifact, stamp)
+
     def _noted(self, artifact: Artifact, stamp: Stamp) -> bool:
         return self._notes.get(artifact.path) == (artifact.sha256, *stamp)
 
