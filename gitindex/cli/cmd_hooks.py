@@ -20,7 +20,7 @@ from gitindex.hooks.journal import DONE, FAILED, RUNNING, Run
 
 
 @click.group(help="Index after every commit, checkout, merge and rewrite, in the background.")
-def group() -> None:
+def run() -> None:
     pass
 
 
@@ -46,13 +46,13 @@ def uninstall(call: Call) -> Answer:
 def status(call: Call) -> Answer:
     found = native.status(_repository(call.path))
     data = {"status": "ok", "effective": found.effective, **asdict(found)}
-    return Answer(data, _status_text(found), exit_code=0 if found.effective else 1)
+    return Answer(data, _status_text(found))
 
 
 @click.command(help="What a hook does: leave a note, start the worker. Never fails.")
 @click.argument("event", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run(event: str | None, arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - git's own arguments are hints we ignore
+def enter(event: str | None, arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - git's own arguments are hints we ignore
     named = event if event in events.EVENTS else events.under_pre_commit(os.environ)
     spawn.start(named, Path.cwd(), os.environ)
     return 0
@@ -109,9 +109,7 @@ for part, name in (
     (install, "install"),
     (uninstall, "uninstall"),
     (status, "status"),
-    (run, "run"),
+    (enter, "run"),
     (work, "worker"),
 ):
-    group.add_command(part, name)
-
-command = group
+    run.add_command(part, name)

@@ -14,6 +14,7 @@ from gitindex.cli.boundary import guarded
 COMMANDS: dict[str, str] = {
     "init": "Set up a repository: first snapshot and what to do next.",
     "sync": "Index what changed and publish a snapshot.",
+    "hooks": "Index in the background after commits, checkouts, merges and rewrites.",
     "search": "Search the index.",
     "status": "What is indexed, and is it fresh, complete and trusted?",
     "health": "Check every artifact of the active snapshot.",

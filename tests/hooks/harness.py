@@ -63,10 +63,10 @@ class Hooked:
     def forget(self) -> None:
         (self.home / "runs.jsonl").unlink(missing_ok=True)
 
-    def settle(self, at: Path | None = None) -> list[dict[str, Any]]:
+    def settle(self, at: Path | None = None, seconds: float = 30.0) -> list[dict[str, Any]]:
         """Wait until no note is left and no worker runs; what the workers saw."""
         git_dir = found(at).git_dir if at else self.git_dir
-        wait_for(lambda: not note.pending(git_dir) and _finished(git_dir))
+        wait_for(lambda: not note.pending(git_dir) and _finished(git_dir), seconds)
         return self.runs()
 
 
