@@ -44,6 +44,7 @@ class Environment:
     home: Path
     skip: bool = False
     debug: bool = False
+    shared: bool = False  # user configuration: stores are shared by a group (ST-3)
     remote: str = ""
     signing_key_file: str = ""
     signing_key: str = field(default="", repr=False)
@@ -60,6 +61,7 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
     return Environment(
         home=Path(home).absolute(),
         skip=found.get("GITINDEX_SKIP", "") not in ("", "0"),
+        shared=_user_config(Path(home)).get("shared") is True,
         debug=found.get("GITINDEX_DEBUG", "") not in ("", "0"),
         remote=found.get("GITINDEX_REMOTE", ""),
         signing_key_file=found.get("GITINDEX_SIGNING_KEY_FILE", ""),
@@ -70,6 +72,24 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         ref=found.get("GITHUB_REF", ""),
         summary=found.get("GITHUB_STEP_SUMMARY", ""),
     )
+
+
+def _user_config(home: Path) -> dict[str, Any]:
+    """`$GITINDEX_HOME/config.toml`: what only the user may decide.
+
+    Raises ConfigError.
+    """
+    path = home / "config.toml"
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}", hint=f"fix {path}") from error
+    for key, value in found.items():
+        if key != "shared" or not isinstance(value, bool):
+            raise ConfigError(f"{path}: {key}: expected only `shared = true` or `shared = false`")
+    return found
 
 
 def parse(data: bytes | None) -> Settings:

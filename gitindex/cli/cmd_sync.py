@@ -18,12 +18,11 @@ from gitindex.ops.sync import SyncOptions, SyncReport, sync
 @click.option("--full", is_flag=True, help="Index every file anew instead of building on the last snapshot.")
 @click.option("--commit-only", is_flag=True, help="Index HEAD and leave dirty and untracked files out.")
 @click.option("--allow-degraded", is_flag=True, help="Publish although some files could not be indexed.")
-@click.option("--shared", is_flag=True, help="Use a store that a group of users shares.")
 @click.option(
     "--wait", "wait", type=float, default=30.0, show_default=True, help="Seconds to wait for another writer."
 )
-def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, shared: bool, wait: float) -> Answer:
-    codebase = open_codebase(call.path, call.environment, shared=shared)
+def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, wait: float) -> Answer:
+    codebase = open_codebase(call.path, call.environment)
     options = SyncOptions(full=full, commit_only=commit_only, allow_degraded=allow_degraded, lease_wait=wait)
     with bar(not call.as_json) as progress:
         report = sync(codebase, options, progress)

@@ -128,6 +128,9 @@ class Planner:
             return Work(link.key, link.blob, True, None, outcome)
         assert self._tree is not None
         end = self._tree[outcome]
+        barred = self._policy.path_skip(end.key, end.mode)
+        if barred in (Skip.IGNORED, Skip.EXCLUDED):  # a link is no way around an ignore rule (CF-1)
+            return Work(link.key, link.blob, True, None, barred)
         content = self._identified(end)
         if content.vanished or content.error or content.skip is not None:
             return Work(link.key, link.blob, True, None, content.skip or Skip.SYMLINK_BROKEN)

@@ -22,7 +22,7 @@ from gitindex.model.settings import MAX_SYNC_BYTES
 from gitindex.segment import lexical, overlay
 from gitindex.segment.lexical import LexicalWriter
 from gitindex.segment.writer import SegmentWriter, Written
-from gitindex.store import clone, lease, publish, state, steps
+from gitindex.store import atomic, clone, lease, publish, state, steps
 from gitindex.store.layout import Layout
 from gitindex.store.publish import Staged
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -68,6 +68,7 @@ def rebuild(layout: Layout, *, wait: float = 30.0) -> CompactReport:
         steps.reach("compact.read")
         snapshot_id = ulid()
         folder = publish.begin(layout, snapshot_id)
+        stack.callback(atomic.remove_tree, folder)
         steps.reach("compact.build")
         writers = list(_merge(view, folder, snapshot_id))
         steps.reach("compact.publish")

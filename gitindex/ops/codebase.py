@@ -55,6 +55,7 @@ def open_codebase(path: Path, environment: Environment, *, shared: bool = False)
 def assemble(
     root: Path, repo: Repo | None, settings: Settings, environment: Environment, *, shared: bool = False
 ) -> Codebase:
+    shared = shared or environment.shared
     if shared and settings.index.untracked:  # one user's scratch files are not the group's (ST-3)
         settings = replace(settings, index=replace(settings.index, untracked=False))
     fingerprint = config.config_fingerprint(settings)

@@ -177,6 +177,7 @@ def locked_sync(
         stack.enter_context(stores.writing(codebase.mode))
         hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
         held = stack.enter_context(hold)
+        stack.callback(atomic.remove_tree, layout.transaction(txn))  # a failed try leaves nothing behind
         base = (choose or _choose_base)(codebase, options, stack)
         source = stack.enter_context(open_source(codebase, options, bulk=base.view is None))
         plan = make_plan(codebase, base.view, source, options, whole=base.whole)
@@ -261,7 +262,7 @@ def _task(job: Job, track: Progress) -> Task:
         layout=codebase.layout,
         snapshot_id=job.snapshot_id,
         source=job.source,
-        policy=make_policy(codebase.settings, _ignore_bytes(codebase, job.source, job.options)),
+        policy=make_policy(codebase.settings, None),  # paths were judged by the plan, only content is left
         settings=codebase.settings.index,
         vectors=vectors,
         parent=job.parent,

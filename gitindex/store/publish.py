@@ -74,7 +74,6 @@ def publish(
         steps.reach("publish.state")
         _settle(layout, manifest)
         steps.reach("publish.done")
-        atomic.remove_tree(staged.folder)
     return manifest
 
 

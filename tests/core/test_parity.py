@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -177,3 +178,18 @@ def test_incremental_equals_clean_long(part):
         play(script)
 
     run()
+
+
+@pytest.mark.slow
+def test_parity_over_a_real_history(tmp_path: Path, home: Path):
+    """SN-10 over this project's own first commits: at every one the digest equals a clean build's."""
+    origin = Path(__file__).resolve().parents[2]
+    repo = GitRepo(tmp_path / "clone")
+    subprocess.run(["git", "clone", "-q", str(origin), str(repo.root)], check=True)
+    history = repo.git("rev-list", "--reverse", "--topo-order", "HEAD").split()[:60]
+    assert len(history) >= 50, "needs the project's history: clone it whole, not shallow"
+    for commit in history:
+        repo.git("checkout", "-q", commit)
+        harness.index(repo.root, tmp_path / "index")
+        found = harness.digest_of(repo.root, tmp_path / "index")
+        assert found == harness.clean_digest(repo.root, tmp_path / "scratch"), commit

@@ -1,0 +1,1 @@
+"""Benchmarks of gitindex: every speed claim is a ratio measured in one run, made by `ci/bench`."""

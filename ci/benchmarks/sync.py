@@ -1,0 +1,73 @@
+"""Incremental sync in a fresh process, its growth with the repository, the no-op, and the second worktree."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+from benchmarks import corpus
+from benchmarks.measure import Row, child, environment, gitindex, show, summary, timed
+
+
+def run(cache: Path, quick: bool) -> list[Row]:
+    runs = 3 if quick else 9
+    one = _Indexed(cache, 1)
+    four = _Indexed(cache, 4)
+    small, large = one.change(runs), four.change(runs)
+    noop = timed(lambda: child(gitindex("sync"), one.root, one.env), runs)
+    status = timed(lambda: corpus.git(one.root, "status"), runs)
+    rows = [
+        Row("sync of one changed file", str(small), "1 s", small.median / 1.0, 1.0, "fresh process"),
+        Row("the same, repository 4 × larger", str(large), show(small.median), large.median / small.median, 1.3),
+        Row("sync with nothing to do", str(noop), f"git status {show(status.median)}", noop.median / status.median, 5.0),
+        one.worktree(),
+    ]
+    for count in (10, 100) if quick else (10, 100, 1000):
+        many = one.change(1 if quick else 3, count)
+        rows.append(Row(f"sync of {count} changed files", str(many), show(small.median), None, None))
+    return rows
+
+
+class _Indexed:
+    def __init__(self, cache: Path, copies: int) -> None:
+        self.root = corpus.repository(corpus.DJANGO, cache, copies)
+        self.home = cache / "homes" / f"sync-x{copies}"
+        self.env = environment(self.home)
+        shutil.rmtree(self.home, ignore_errors=True)
+        self.build = child(gitindex("sync", "--json"), self.root, self.env)
+        names = corpus.git(self.root, "ls-files", "-z").split("\0")
+        self.files = [name for name in names if name.endswith(".py")]
+        self._turn = 0
+
+    def change(self, runs: int, count: int = 1):
+        samples = []
+        for _ in range(runs):
+            self._turn += 1
+            for at in range(count):
+                path = self.root / self.files[(self._turn * 7919 + at * 31) % len(self.files)]
+                with path.open("a") as handle:
+                    handle.write(f"\ndef bench_{self._turn}_{at}():\n    return {at}\n")
+            started = time.perf_counter()
+            done = child(gitindex("sync", "--json"), self.root, self.env)
+            samples.append(time.perf_counter() - started)
+            assert not json.loads(done.out)["noop"]
+        return summary(samples)
+
+    def worktree(self) -> Row:
+        """A second worktree starts from the first by hard links (ST-4)."""
+        corpus.git(self.root, "checkout", "-q", ".")
+        child(gitindex("sync"), self.root, self.env)
+        other = self.root.parent / f"{self.root.name}-second"
+        shutil.rmtree(other, ignore_errors=True)
+        corpus.git(self.root, "worktree", "prune")
+        corpus.git(self.root, "worktree", "add", "-q", "--detach", str(other))
+        try:
+            done = child(gitindex("sync", "--json"), other, self.env)
+        finally:
+            corpus.git(self.root, "worktree", "remove", "--force", str(other))
+        return Row(
+            "first sync of a second worktree", show(done.wall), f"full build {show(self.build.wall)}",
+            done.wall / self.build.wall, None,
+        )  # fmt: skip
