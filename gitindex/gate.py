@@ -1,0 +1,392 @@
+"""The gate before every index-dependent read: completion proof, precedence, envelopes (EN-1 … EN-7).
+
+The only place where a non-ok answer is built. It reads and decides; it never changes a store (EN-5).
+
+Proof. A snapshot is complete when the newest table holds a marker whose `runId` is the snapshot's id. Reading it
+loads the table engine, a third of a second that a quick query does not have, so a read accepts a cheaper form of
+the same fact: the publisher leaves a note for each artifact of a snapshot it finished, naming hash, inode, size,
+mtime and ctime. While every file of the newest table still is the very file noted, the marker in it is the one
+that was published. Any doubt (no note, another inode, another root, another fingerprint) and the marker is read.
+`validate_completion_proof` always reads it: lifecycle commands and `status` use that.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from gitindex import config
+from gitindex.errors import Gated, IncompatibleVersion, IntegrityError, StoreCorrupt
+from gitindex.model.settings import Settings
+from gitindex.segment.chunks import MARKER_KIND
+from gitindex.store import lease, state, stores
+from gitindex.store.layout import Layout, root_hash
+from gitindex.store.state import Indexing
+from gitindex.view.snapshot import SnapshotView, open_active
+
+PROOF = "marker_doc"
+_RETRY_MS = 2_000
+_RETRY_MIN_MS = 500
+_RETRY_MAX_MS = 60_000
+_COUNTS = ("indexedFiles", "totalChunks")
+_TEXTS = ("completedAt", "runId")
+
+
+class NonOkReason(StrEnum):
+    """Why the gate is shut. The whole list: another reason is another contract."""
+
+    INDEXING = "indexing"
+    REQUIRES_REINDEX = "requires_reindex"
+    NOT_INDEXED = "not_indexed"
+
+
+class Outcome(StrEnum):
+    VALID = "valid"
+    STALE_LOCAL = "stale_local"
+    FINGERPRINT_MISMATCH = "fingerprint_mismatch"
+    PROBE_FAILED = "probe_failed"
+
+
+class ProofReason(StrEnum):
+    MISSING_MARKER_DOC = "missing_marker_doc"
+    INVALID_MARKER_KIND = "invalid_marker_kind"
+    PATH_MISMATCH = "path_mismatch"
+    INVALID_PAYLOAD = "invalid_payload"
+    FINGERPRINT_MISMATCH = "fingerprint_mismatch"
+    PROBE_FAILED = "probe_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the completion marker says; `detail` is for people."""
+
+    outcome: Outcome
+    reason: ProofReason | None = None
+    detail: str = ""
+    marker_present: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "outcome": str(self.outcome),
+            "reason": self.reason and str(self.reason),
+            "detail": self.detail,
+        }
+
+
+class Indexed(Protocol):
+    """What the gate must know of a codebase (`ops.codebase.Codebase` is one)."""
+
+    @property
+    def root(self) -> Path: ...
+    @property
+    def home(self) -> Path: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def mode(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """An open gate: the pinned view, and what the answer must say about it."""
+
+    view: SnapshotView
+    stale: bool = False  # a rebuild runs; this is the last good snapshot, as asked for (C-3)
+    hints: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"stale": True} if self.stale else {}
+        return {**said, "hints": dict(self.hints)} if self.hints else said
+
+
+# -- admission --------------------------------------------------------------------------------------
+
+
+def open_gated(
+    codebase: Indexed, *, stale_ok: bool = False, debug: bool = False, requested: Path | None = None
+) -> SnapshotView:
+    """The active snapshot, if the index may answer now.
+
+    Raises Gated with the envelope, StoreCorrupt, IncompatibleVersion.
+    """
+    return admit(codebase, stale_ok=stale_ok, debug=debug, requested=requested).view
+
+
+def admit(
+    codebase: Indexed, *, stale_ok: bool = False, debug: bool = False, requested: Path | None = None
+) -> Admission:
+    """As `open_gated`, with what the answer must tell about the snapshot it was made from."""
+    indexing = active_indexing(codebase.layout)
+    view = open_active(codebase.layout)
+    try:
+        proof = _quick_proof(codebase, view) if view is not None else None
+        envelope = _refusal(codebase, proof, indexing, stale_ok=stale_ok, debug=debug, requested=requested)
+        if envelope is not None:
+            raise _gated(envelope)
+    except BaseException:
+        if view is not None:
+            view.close()
+        raise
+    assert view is not None, "no view is always refused"
+    assert proof is not None
+    return Admission(view, stale=indexing is not None, hints=_remarks(proof))
+
+
+def diagnose(codebase: Indexed, view: SnapshotView | None) -> dict[str, Any]:
+    """What `status` adds: the gate's verdict and the marker's, with the way out. Never raises Gated."""
+    indexing = active_indexing(codebase.layout)
+    proof = validate_completion_proof(codebase, view) if view is not None else None
+    envelope = _refusal(codebase, proof, indexing, stale_ok=False, debug=True, requested=None)
+    answer: dict[str, Any] = {
+        "completionProof": proof.to_json() if proof else None,
+        "freshnessMode": "skipped_indexing" if indexing else "checked",
+    }
+    if envelope is not None:
+        kept = ("reason", "message", "indexing", "retryAfterMs", "hints")
+        return {
+            **answer,
+            "gate": envelope["status"],
+            **{key: envelope[key] for key in kept if key in envelope},
+        }
+    return {**answer, "gate": "ok", **({"hints": _remarks(proof)} if proof and _remarks(proof) else {})}
+
+
+def active_indexing(layout: Layout) -> Indexing | None:
+    """The create or reindex under way. State `indexing` counts only while its writer lives."""
+    known = state.read(layout)
+    if known is None or known.state != "indexing":
+        return None
+    holder = _holder(layout)
+    if holder is None or holder.stale(time.time()):
+        return None
+    return known.indexing or Indexing()
+
+
+def _holder(layout: Layout) -> lease.LeaseState | None:
+    try:
+        return lease.read(layout)
+    except StoreCorrupt:  # a torn lease file is no writer; the next writer says so itself
+        return None
+
+
+def _refusal(
+    codebase: Indexed,
+    proof: Proof | None,
+    indexing: Indexing | None,
+    *,
+    stale_ok: bool,
+    debug: bool,
+    requested: Path | None,
+) -> dict[str, Any] | None:
+    """The envelope of the first gate that is shut, in the order of EN-2; None when all are open."""
+    about = _About(codebase, requested)
+    if proof is not None and proof.outcome is Outcome.FINGERPRINT_MISMATCH:
+        return about.requires_reindex(proof.detail)
+    if proof is None and indexing is None and (other := _superseded(codebase)) is not None:
+        return about.requires_reindex(
+            f"the index was made with configuration {other[:12]}, the present one is {codebase.fingerprint[:12]}"
+        )
+    if indexing is not None and not (stale_ok and proof is not None):
+        return about.not_ready(indexing, proof, debug=debug)
+    if proof is None:
+        return about.not_indexed(None)
+    if proof.outcome is Outcome.STALE_LOCAL:
+        return about.not_indexed(proof)
+    return None
+
+
+def _remarks(proof: Proof) -> dict[str, Any]:
+    if proof.outcome is not Outcome.PROBE_FAILED:
+        return {}
+    return {"debugProofCheck": {"ok": False, "reason": str(ProofReason.PROBE_FAILED), "detail": proof.detail}}
+
+
+def _superseded(codebase: Indexed) -> str | None:
+    """The fingerprint of an index of this very root, made with other settings."""
+    mine = f"__{root_hash(codebase.root)}__"
+    for other in stores.layouts(codebase.home):
+        if mine not in other.id or other.id == codebase.layout.id or not other.active.exists():
+            continue
+        try:
+            known = state.read(other)
+        except IncompatibleVersion:  # made by another release: still an index of this root
+            known = None
+        if known is None or known.mode == codebase.mode:
+            return known.config_fingerprint if known else other.id.rpartition("__")[2]
+    return None
+
+
+# -- proof ------------------------------------------------------------------------------------------
+
+
+def validate_completion_proof(codebase: Indexed, view: SnapshotView) -> Proof:
+    """Read the marker of the newest table and judge it (EN-4). Never raises: a probe that fails is an outcome."""
+    try:
+        marker = view.marker()
+    except (OSError, ValueError, RuntimeError, ImportError, IntegrityError) as error:
+        detail = f"the completion marker cannot be read: {error}"
+        return Proof(Outcome.PROBE_FAILED, ProofReason.PROBE_FAILED, detail, marker_present=False)
+    return _judge(codebase, view, marker)
+
+
+def _quick_proof(codebase: Indexed, view: SnapshotView) -> Proof:
+    manifest = view.manifest
+    bound = (
+        manifest.segments[-1].snapshot_id == manifest.snapshot_id
+        and canonical(manifest.canonical_root) == canonical(str(codebase.root))
+        and manifest.config_fingerprint == codebase.fingerprint
+        and view.newest_table_noted()
+    )
+    return Proof(Outcome.VALID) if bound else validate_completion_proof(codebase, view)
+
+
+def _judge(codebase: Indexed, view: SnapshotView, marker: object) -> Proof:
+    if marker is None:
+        return Proof(
+            Outcome.STALE_LOCAL, ProofReason.MISSING_MARKER_DOC, "the newest table holds no marker", False
+        )
+    if not isinstance(marker, dict):
+        return _stale(ProofReason.INVALID_PAYLOAD, "the marker is not an object")
+    if marker.get("kind") != MARKER_KIND:
+        return _stale(ProofReason.INVALID_MARKER_KIND, f"the marker's kind is {marker.get('kind')!r}")
+    where = marker.get("codebasePath")
+    if isinstance(where, str) and canonical(where) != canonical(str(codebase.root)):
+        return _stale(ProofReason.PATH_MISMATCH, f"the marker belongs to {where}")
+    flaw = _payload_flaw(marker, view)
+    if flaw:
+        return _stale(ProofReason.INVALID_PAYLOAD, flaw)
+    runtime = config.marker_fingerprint(codebase.settings, view.manifest.dimension)
+    if marker["fingerprint"] != runtime:
+        detail = f"the index was made with {_difference(marker['fingerprint'], runtime)}"
+        return Proof(Outcome.FINGERPRINT_MISMATCH, ProofReason.FINGERPRINT_MISMATCH, detail)
+    return Proof(Outcome.VALID)
+
+
+def _stale(reason: ProofReason, detail: str) -> Proof:
+    return Proof(Outcome.STALE_LOCAL, reason, detail)
+
+
+def _payload_flaw(marker: Mapping[str, Any], view: SnapshotView) -> str:
+    """What is wrong with the marker's shape, "" when nothing is."""
+    for name in ("codebasePath", *_TEXTS):
+        if not isinstance(marker.get(name), str) or not marker[name]:
+            return f"the marker has no {name}"
+    for name in _COUNTS:
+        value = marker.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            return f"the marker's {name} is not a count"
+    if not isinstance(marker.get("fingerprint"), dict):
+        return "the marker has no fingerprint"
+    if marker["runId"] != view.manifest.snapshot_id:
+        return f"the marker proves {marker['runId']}, not this snapshot"
+    return ""
+
+
+def _difference(stored: Mapping[str, Any], runtime: Mapping[str, Any]) -> str:
+    names = sorted(name for name in stored.keys() | runtime.keys() if stored.get(name) != runtime.get(name))
+    return ", ".join(f"{name} {stored.get(name)!r} (now {runtime.get(name)!r})" for name in names)
+
+
+def canonical(path: str) -> str:
+    """Policy A: real path where there is one, normalised, without a trailing separator."""
+    return os.path.normpath(os.path.realpath(path))
+
+
+# -- envelopes --------------------------------------------------------------------------------------
+
+
+def action(root: Path, name: str) -> dict[str, Any]:
+    """A lifecycle action in both forms, for the effective root; each runs as printed."""
+    return {
+        "tool": "manage_index",
+        "args": {"action": name, "path": str(root)},
+        "command": f"gitindex {_COMMANDS[name]} --path {shlex.quote(str(root))}",
+    }
+
+
+# `create` is a full sync: on an index whose proof is missing an incremental one would find nothing to do (EN-7).
+_COMMANDS = {"status": "status", "create": "sync --full", "reindex": "sync --full", "sync": "sync"}
+
+
+def _gated(envelope: dict[str, Any]) -> Gated:
+    hints = envelope["hints"]
+    following = next(hints[name] for name in ("reindex", "create", "status") if name in hints)
+    return Gated(envelope["message"], hint=following["command"], envelope=envelope)
+
+
+class _About:
+    """Builds the three envelopes for one codebase and request."""
+
+    def __init__(self, codebase: Indexed, requested: Path | None) -> None:
+        self._codebase = codebase
+        self._root = codebase.root
+        self._requested = str(requested) if requested is not None else str(codebase.root)
+
+    def not_ready(self, indexing: Indexing, proof: Proof | None, *, debug: bool) -> dict[str, Any]:
+        hints: dict[str, Any] = {"status": action(self._root, "status")}
+        if debug:
+            present = proof is not None and proof.marker_present
+            hints["debugIndexing"] = {"completionProof": PROOF, "markerPresent": present}
+        done = "" if indexing.progress_pct is None else f", {indexing.progress_pct:.0f} % done"
+        return {
+            **self._base(
+                "not_ready", NonOkReason.INDEXING, f"{self._root} is being indexed{done}; try again later"
+            ),
+            "indexing": {
+                "progressPct": indexing.progress_pct,
+                "lastUpdated": indexing.last_updated,
+                "phase": indexing.phase,
+            },
+            "retryAfterMs": _retry_after(self._codebase.layout, indexing),
+            "hints": hints,
+        }
+
+    def requires_reindex(self, detail: str) -> dict[str, Any]:
+        message = f"the index of {self._root} does not fit the present configuration: {detail}"
+        hints = {"reindex": action(self._root, "reindex"), "status": action(self._root, "status")}
+        return {**self._base("requires_reindex", NonOkReason.REQUIRES_REINDEX, message), "hints": hints}
+
+    def not_indexed(self, proof: Proof | None) -> dict[str, Any]:
+        create = action(self._root, "create")
+        hints: dict[str, Any] = {"create": create, "status": action(self._root, "status")}
+        message = f"{self._root} is not indexed"
+        if proof is not None:
+            message = (
+                f"the local snapshot of {self._root} claims to be indexed, but its completion proof is missing or "
+                f"invalid ({proof.reason}: {proof.detail}); treating it as not indexed"
+            )
+            hints["staleLocal"] = {
+                "completionProof": str(proof.reason),
+                "recommendedAction": {key: create[key] for key in ("tool", "args")},
+            }
+        return {**self._base("not_indexed", NonOkReason.NOT_INDEXED, message), "hints": hints}
+
+    def _base(self, status: str, reason: NonOkReason, message: str) -> dict[str, Any]:
+        return {
+            "status": status,
+            "reason": str(reason),
+            "message": message,
+            "codebaseRoot": str(self._root),
+            "requestedPath": self._requested,
+        }
+
+
+def _retry_after(layout: Layout, indexing: Indexing) -> int:
+    """From the pace so far, within sensible bounds."""
+    holder = _holder(layout)
+    if holder is None or not indexing.progress_pct:
+        return _RETRY_MS
+    spent = (datetime.now(UTC) - datetime.fromisoformat(holder.started_at)).total_seconds() * 1000
+    left = spent * (100 - indexing.progress_pct) / indexing.progress_pct
+    return round(min(max(left, _RETRY_MIN_MS), _RETRY_MAX_MS))

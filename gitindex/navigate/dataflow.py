@@ -1,0 +1,247 @@
+"""What each statement of a function writes and reads, from its syntax tree. Names only: no aliases, no attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitindex.extract import grammars
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_FUNCTIONS = frozenset(
+    {
+        "function_definition", "function_declaration", "method_definition", "method_declaration", "function_item",
+        "arrow_function", "function_expression", "generator_function_declaration", "constructor_declaration", "lambda",
+        "func_literal", "method", "singleton_method", "function", "closure_expression", "anonymous_function",
+        "local_function_statement", "lambda_expression",
+    }
+)  # fmt: skip
+# Where a statement's target stands, by the field that holds it.
+_TARGETS = ("left", "name", "pattern", "declarator", "alias", "target")
+_WRITERS = (
+    "assignment", "declarator", "declaration", "let_", "for_", "for", "range_clause", "named_expression", "with_item",
+    "as_pattern", "short_var", "var_spec", "const_spec", "parameter", "update_expression", "inc_statement",
+    "dec_statement", "property_declaration",
+)  # fmt: skip
+_HEADERS = frozenset(
+    {
+        "if_statement", "elif_clause", "while_statement", "for_statement", "for_in_statement", "switch_statement",
+        "match_statement", "case_clause", "if_expression", "while_expression", "for_expression", "match_expression",
+        "with_statement", "else_if_clause", "if", "while", "unless", "do_statement", "enhanced_for_statement",
+        "expression_switch_statement", "range_for_statement", "if_let_expression", "foreach_statement",
+    }
+)  # fmt: skip
+_LOOPS = ("for", "while", "do_", "loop")
+_BODIES = frozenset({"body", "consequence", "alternative"})
+_BLOCKS = frozenset(
+    {
+        "block", "body", "suite", "statement_list", "program", "module", "source_file", "translation_unit",
+        "compound_statement",
+    }
+)  # fmt: skip
+_UPDATES = ("augmented", "compound", "update", "inc_", "dec_")
+_MEMBERS = frozenset({"attribute", "field", "property", "name"})
+
+
+class Statement(NamedTuple):
+    """One statement, or the head of a compound one."""
+
+    line: int
+    end_line: int
+    start: int
+    writes: frozenset[str]
+    reads: frozenset[str]
+    parent: int  # number of the enclosing head, -1 outside
+    head: bool
+    loop: bool
+
+
+def statements(language: str, data: bytes, line: int) -> list[Statement] | None:
+    """Statements of the innermost function around a line (of the file's top, outside), in source order.
+
+    None when the file cannot be parsed.
+    """
+    if language not in grammars.SPECS:
+        return None
+    tree = grammars.parse(language, data)
+    if tree is None:
+        return None
+    scope = _scope(tree.root_node, line - 1)
+    found: list[Statement] = []
+    if scope is not tree.root_node:
+        found.append(_parameters(scope))
+    _walk(scope, -1, found, top=scope)
+    return found
+
+
+def _scope(node: Node, row: int) -> Node:
+    best = node
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        for child in here.named_children:
+            if child.start_point.row <= row <= child.end_point.row:
+                if child.type in _FUNCTIONS:
+                    best = child
+                stack.append(child)
+    return best
+
+
+def _parameters(function: Node) -> Statement:
+    listed = function.child_by_field_name("parameters") or function.child_by_field_name("parameter")
+    names = frozenset(_names(listed)) if listed is not None else frozenset()
+    row = function.start_point.row + 1
+    end = (listed.end_point.row + 1) if listed is not None else row
+    return Statement(row, end, function.start_byte, names, frozenset(), -1, head=False, loop=False)
+
+
+def _walk(node: Node, parent: int, found: list[Statement], top: Node) -> None:
+    """Descend through blocks and heads; anything else is one statement with all it holds."""
+    for child in map(_unwrapped, node.named_children):
+        if child.type in _FUNCTIONS and child is not top and _named_function(child):
+            continue  # a function of its own: another scope
+        if child.type in _HEADERS:
+            _head(child, parent, found, top)
+        elif _is_block(child):
+            _walk(child, parent, found, top)
+        elif node is not top or _is_block(node) or node.type in ("program", "module", "source_file"):
+            _simple(child, parent, found)
+
+
+def _head(node: Node, parent: int, found: list[Statement], top: Node) -> None:
+    writes: set[str] = set()
+    reads: set[str] = set()
+    end = node.start_point.row
+    bodies = []
+    for at, child in enumerate(node.children):
+        field = node.field_name_for_child(at)
+        if field in _BODIES or _is_block(child) or child.type in _HEADERS or _is_branch(child):
+            bodies.append(child)
+        elif child.is_named:
+            end = max(end, child.end_point.row)
+            _effects(child, writes, reads, target=field in ("left", "pattern", "name"))
+    number = len(found)
+    found.append(
+        Statement(
+            node.start_point.row + 1,
+            end + 1,
+            node.start_byte,
+            frozenset(writes),
+            frozenset(reads),
+            parent,
+            head=True,
+            loop=node.type.startswith(_LOOPS),
+        )
+    )
+    for body in bodies:
+        if body.type in _HEADERS:
+            _head(body, number, found, top)
+        elif _is_block(body):
+            _walk(body, number, found, top)
+        else:
+            _simple(body, number, found)
+
+
+def _simple(node: Node, parent: int, found: list[Statement]) -> None:
+    if node.type == "comment" or node.type.endswith("_comment"):
+        return
+    writes: set[str] = set()
+    reads: set[str] = set()
+    _effects(node, writes, reads, target=False)
+    found.append(
+        Statement(
+            node.start_point.row + 1,
+            node.end_point.row + 1,
+            node.start_byte,
+            frozenset(writes),
+            frozenset(reads),
+            parent,
+            head=False,
+            loop=False,
+        )
+    )
+
+
+def _effects(node: Node, writes: set[str], reads: set[str], *, target: bool) -> None:
+    """Collect names below `node`; `target` says that they stand where something is written."""
+    stack = [(node, target)]
+    while stack:
+        here, written = stack.pop()
+        if _is_name(here):
+            (writes if written else reads).add(_text(here))
+            continue
+        writer = here.type.startswith(_WRITERS) or any(
+            word in here.type for word in ("assignment", "declarator")
+        )
+        both = any(here.type.startswith(word) for word in _UPDATES) or _updates(here)
+        for at, child in enumerate(here.children):
+            if not child.is_named:
+                continue
+            field = here.field_name_for_child(at)
+            if field in _MEMBERS and at > 0 and not writer:
+                continue  # `x.name`: the member is not a variable
+            goes = (writer and field in _TARGETS) or (written and not _indexes(here, at))
+            stack.append((child, goes))
+            if both and (field in _TARGETS or field in ("argument", None)):
+                stack.append((child, not goes))
+
+
+def _updates(node: Node) -> bool:
+    """`x += 1` in grammars that call it an assignment too."""
+    operator = node.child_by_field_name("operator")
+    return operator is not None and "assignment" in node.type and operator.type not in ("=", ":=")
+
+
+def _indexes(node: Node, at: int) -> bool:
+    """Inside a target, `a[i]` and `a.b` read their parts: nothing but a plain name is a variable."""
+    return (
+        node.type.startswith(("subscript", "attribute", "member", "field", "index", "selector")) and at >= 0
+    )
+
+
+def _names(node: Node) -> Iterator[str]:
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        if _is_name(here):
+            yield _text(here)
+            continue
+        for at, child in enumerate(here.children):
+            if child.is_named and here.field_name_for_child(at) not in ("type", "value", "return_type"):
+                stack.append(child)
+
+
+def _is_name(node: Node) -> bool:
+    return node.type in (
+        "identifier",
+        "simple_identifier",
+        "variable_name",
+        "shorthand_property_identifier_pattern",
+    )
+
+
+def _is_block(node: Node) -> bool:
+    return node.type in _BLOCKS or node.type.endswith(("_block", "_body")) or _is_branch(node)
+
+
+def _is_branch(node: Node) -> bool:
+    """`else`, `except`, `case`: parts of a compound statement. Clauses of a `for` are its head."""
+    return node.type.endswith("_clause") and node.type not in ("range_clause", "for_clause")
+
+
+def _unwrapped(node: Node) -> Node:
+    """Where statements are expressions, a wrapper stands around them."""
+    only = (
+        node.named_child(0) if node.type == "expression_statement" and node.named_child_count == 1 else None
+    )
+    return only if only is not None and only.type in _HEADERS else node
+
+
+def _named_function(node: Node) -> bool:
+    return node.child_by_field_name("name") is not None
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")

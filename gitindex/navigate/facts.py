@@ -1,0 +1,177 @@
+"""Questions to the facts of a snapshot, as values. Everything navigation knows comes through here and the view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gitindex.model import postings
+from gitindex.view.snapshot import SnapshotView
+
+CONTAINERS = frozenset({"class", "interface", "struct", "enum", "trait", "module", "type"})
+CALLABLES = frozenset({"function", "method", "macro"})
+_FAMILIES = {
+    "javascript": "ecma", "typescript": "ecma", "tsx": "ecma", "vue": "ecma", "svelte": "ecma",
+    "java": "jvm", "kotlin": "jvm", "scala": "jvm", "groovy": "jvm",
+    "c": "c", "cpp": "c", "objc": "c",
+}  # fmt: skip
+_DEFINITION = (
+    "f.path, f.language, s.ordinal, s.name, s.qualified_name, s.kind, s.line, s.column, s.end_line, s.end_column, "
+    "s.signature, s.doc, s.parent"
+)
+
+
+class Definition(NamedTuple):
+    """A named thing in a file. `line` and `column` are those of its name."""
+
+    path: str
+    language: str
+    ordinal: int
+    name: str
+    qualified_name: str
+    kind: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    signature: str
+    doc: str
+    parent: int
+    layer: str = "syntactic"
+
+    @property
+    def id(self) -> str:
+        """Stable as long as the definition stays where it is."""
+        return f"{self.path}#{self.qualified_name}:{self.line}"
+
+    @property
+    def owner(self) -> str:
+        """Qualified name of what it is a member of, "" at the top of its file."""
+        return self.qualified_name.rpartition(".")[0]
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        return self.path, self.line, self.column
+
+    def spans(self, line: int) -> bool:
+        return self.line <= line <= self.end_line
+
+
+class CallSite(NamedTuple):
+    path: str
+    language: str
+    callee: str
+    receiver: str
+    line: int
+    column: int
+    caller: int  # ordinal of the innermost enclosing definition, -1 at file level
+
+
+class ImportSite(NamedTuple):
+    path: str
+    language: str
+    module: str
+    name: str
+    alias: str
+    line: int
+
+    @property
+    def local(self) -> str:
+        """The name it is known by in its file, "" for a bare module."""
+        return self.alias or self.name
+
+
+class Occurrences(NamedTuple):
+    path: str
+    language: str
+    positions: tuple[tuple[int, int], ...]
+
+
+def family(language: str) -> str:
+    """Languages that can name each other's definitions."""
+    return _FAMILIES.get(language, language)
+
+
+def named(view: SnapshotView, name: str, *, any_case: bool = False) -> list[Definition]:
+    """Definitions by last name, sorted by place."""
+    match = "s.name = ? COLLATE NOCASE" + ("" if any_case else " AND s.name = ?")
+    values = (name,) if any_case else (name, name)
+    return _definitions(view, f"WHERE {match}", values)
+
+
+def starting_with(view: SnapshotView, prefix: str, limit: int) -> list[str]:
+    """Names that begin alike, for suggestions."""
+    sql = (
+        "SELECT DISTINCT f.path, s.name FROM symbol s JOIN file f ON f.id = s.file "
+        "WHERE s.name >= ? COLLATE NOCASE AND s.name < ? COLLATE NOCASE LIMIT ?"
+    )
+    rows = view.select(sql, (prefix, prefix + "\U0010ffff", limit))
+    return sorted({row.values[0] for row in rows})
+
+
+def in_file(view: SnapshotView, path: str) -> list[Definition]:
+    return sorted(_definitions(view, "WHERE f.path = ?", (path,)), key=lambda item: item.ordinal)
+
+
+def calls_in(view: SnapshotView, path: str) -> list[CallSite]:
+    return _calls(view, "f.path = ?", (path,))
+
+
+def calls_named(view: SnapshotView, name: str) -> list[CallSite]:
+    return _calls(view, "c.callee = ?", (name,))
+
+
+def imports_in(view: SnapshotView, path: str) -> list[ImportSite]:
+    return _imports(view, "WHERE f.path = ?", (path,))
+
+
+def all_imports(view: SnapshotView) -> list[ImportSite]:
+    return _imports(view, "", ())
+
+
+def renaming_imports(view: SnapshotView, name: str) -> list[ImportSite]:
+    """Imports that give `name` another name in their file."""
+    return _imports(view, "WHERE i.name = ? AND i.alias != ''", (name,))
+
+
+def occurrences(view: SnapshotView, name: str) -> Iterator[Occurrences]:
+    """Every place where the syntax tree of a file holds this identifier, files in no particular order."""
+    sql = "SELECT f.path, f.language, i.positions FROM identifier i JOIN file f ON f.id = i.file WHERE i.name = ?"
+    for path, (language, blob) in view.select(sql, (name,)):
+        yield Occurrences(path, language, tuple(postings.unpack(blob)))
+
+
+def identifiers_in(view: SnapshotView, path: str) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
+    sql = "SELECT f.path, i.name, i.positions FROM file f JOIN identifier i ON i.file = f.id WHERE f.path = ?"
+    for _, (name, blob) in view.select(sql, (path,)):
+        yield name, tuple(postings.unpack(blob))
+
+
+def languages(view: SnapshotView) -> dict[str, str]:
+    """Every indexed path with its language."""
+    rows = view.select("SELECT f.path, f.language FROM file f WHERE f.skip = ''")
+    return {row.path: row.values[0] for row in rows}
+
+
+def _definitions(view: SnapshotView, where: str, values: tuple[Any, ...]) -> list[Definition]:
+    sql = f"SELECT {_DEFINITION} FROM symbol s JOIN file f ON f.id = s.file {where}"  # noqa: S608
+    found = [Definition(path, *rest) for path, rest in view.select(sql, values)]
+    return sorted(found, key=lambda item: item.place)
+
+
+def _calls(view: SnapshotView, where: str, values: tuple[Any, ...]) -> list[CallSite]:
+    sql = (
+        "SELECT f.path, f.language, c.callee, c.receiver, c.line, c.column, c.caller "  # noqa: S608
+        f"FROM call c JOIN file f ON f.id = c.file WHERE {where}"
+    )
+    found = [CallSite(path, *rest) for path, rest in view.select(sql, values)]
+    return sorted(found, key=lambda item: (item.path, item.line, item.column))
+
+
+def _imports(view: SnapshotView, where: str, values: tuple[Any, ...]) -> list[ImportSite]:
+    sql = (
+        "SELECT f.path, f.language, i.module, i.name, i.alias, i.line "  # noqa: S608
+        f"FROM import i JOIN file f ON f.id = i.file {where}"
+    )
+    found = [ImportSite(path, *rest) for path, rest in view.select(sql, values)]
+    return sorted(found, key=lambda item: (item.path, item.line))

@@ -1,0 +1,43 @@
+"""The definitions of one file, nested as they are written (QU-3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gitindex.navigate import facts
+from gitindex.navigate.facts import Definition
+from gitindex.view.snapshot import SnapshotView
+
+
+def outline(view: SnapshotView, path: str) -> list[dict[str, Any]]:
+    """Top-level definitions with their `children`, in source order."""
+    found = facts.in_file(view, path)
+    made = [_entry(item) for item in found]
+    top: list[dict[str, Any]] = []
+    for item, entry in zip(found, made, strict=True):
+        (made[item.parent]["children"] if item.parent >= 0 else top).append(entry)
+    return top
+
+
+def text(entries: list[dict[str, Any]], depth: int = 0) -> list[str]:
+    lines = []
+    for entry in entries:
+        lines.append(f"{entry['line']:>5}  {'  ' * depth}{entry['signature'] or entry['name']}")
+        lines += text(entry["children"], depth + 1)
+    return lines
+
+
+def _entry(item: Definition) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "qualified_name": item.qualified_name,
+        "kind": item.kind,
+        "line": item.line,
+        "column": item.column,
+        "end_line": item.end_line,
+        "signature": item.signature,
+        "doc": item.doc,
+        "symbol_id": item.id,
+        "precision": item.layer,
+        "children": [],
+    }

@@ -1,0 +1,140 @@
+"""A map of the codebase within a token budget: the definitions that the rest leans on most (QU-3).
+
+Files point at the files that define the names they use; a rare name is a strong hint, one that half the codebase
+defines is none. PageRank of that graph ranks files, and each file's rank flows on to the definitions it uses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gitindex.navigate.facts import CALLABLES, CONTAINERS, Definition, family
+from gitindex.navigate.pagerank import pagerank
+from gitindex.view.snapshot import SnapshotView
+
+DEFAULT_TOKENS = 2000
+_CHARS_PER_TOKEN = 4  # rough, and on the safe side for code
+_SHORTEST = 3
+_MOST_DEFINERS = 12
+_KINDS = CALLABLES | CONTAINERS | {"constant"}
+
+
+class _Ranked(NamedTuple):
+    definition: Definition
+    score: float
+
+
+def tokens(text: str) -> int:
+    return math.ceil(len(text) / _CHARS_PER_TOKEN)
+
+
+def repo_map(view: SnapshotView, budget: int, focus: Sequence[str] = ()) -> dict[str, Any]:
+    """The map as text and as values. `focus` paths draw the map towards what they use."""
+    definitions = _definitions(view)
+    ranked, files = _rank(view, definitions, focus)
+    chosen = _fit(ranked, files, budget)
+    text = _render(chosen, files)
+    groups = _grouped(chosen, files)
+    return {
+        "budget_tokens": budget,
+        "tokens": tokens(text),
+        "precision": "syntactic",
+        "files": [
+            {
+                "path": path,
+                "rank": round(files.get(path, 0.0), 6),
+                "symbols": [
+                    {
+                        "name": item.qualified_name,
+                        "kind": item.kind,
+                        "line": item.line,
+                        "signature": item.signature,
+                    }
+                    for item in items
+                ],
+            }
+            for path, items in groups
+        ],
+        "omitted": {
+            "files": len({item.definition.path for item in ranked}) - len(groups),
+            "symbols": len(ranked) - len(chosen),
+        },
+        "truncated": len(chosen) < len(ranked),
+        "map": text,
+    }
+
+
+def _definitions(view: SnapshotView) -> list[Definition]:
+    marks = ",".join("?" * len(_KINDS))
+    sql = (
+        "SELECT f.path, f.language, s.ordinal, s.name, s.qualified_name, s.kind, s.line, s.column, s.end_line, "  # noqa: S608
+        f"s.end_column, s.signature, '', s.parent FROM symbol s JOIN file f ON f.id = s.file WHERE s.kind IN ({marks})"
+    )
+    found = [Definition(path, *rest) for path, rest in view.select(sql, sorted(_KINDS))]
+    return sorted(found, key=lambda item: item.place)
+
+
+def _rank(
+    view: SnapshotView, definitions: list[Definition], focus: Sequence[str]
+) -> tuple[list[_Ranked], dict[str, float]]:
+    definers: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for at, item in enumerate(definitions):
+        if len(item.name) >= _SHORTEST:
+            definers[family(item.language), item.name].append(at)
+    uses: dict[tuple[str, str], float] = defaultdict(float)
+    hints: list[tuple[str, int, float]] = []
+    rows = view.select("SELECT f.path, f.language, i.name FROM identifier i JOIN file f ON f.id = i.file")
+    for path, (language, name) in rows:
+        known = definers.get((family(language), name), ())
+        if not 0 < len(known) <= _MOST_DEFINERS:
+            continue
+        weight = 1 / len(known)
+        for at in known:
+            target = definitions[at].path
+            if target != path:
+                uses[path, target] += weight
+                hints.append((path, at, weight))
+    nodes = sorted({item.path for item in definitions} | {path for path, _ in uses})
+    rank = pagerank(nodes, uses, dict.fromkeys(focus, 1.0) if focus else None)
+    out: dict[str, float] = defaultdict(float)
+    for path, _, weight in hints:
+        out[path] += weight
+    score = [rank.get(item.path, 0.0) * 1e-3 for item in definitions]
+    for path, at, weight in hints:
+        score[at] += rank[path] * weight / out[path]
+    ranked = [_Ranked(item, value) for item, value in zip(definitions, score, strict=True)]
+    ranked.sort(key=lambda item: (-item.score, item.definition.place))
+    return ranked, rank
+
+
+def _fit(ranked: list[_Ranked], files: dict[str, float], budget: int) -> list[_Ranked]:
+    """As many of the best as fit: the text grows with each, so halve the interval."""
+    low, high = 0, len(ranked)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if tokens(_render(ranked[:middle], files)) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return ranked[:low]
+
+
+def _grouped(chosen: list[_Ranked], files: dict[str, float]) -> list[tuple[str, list[Definition]]]:
+    groups: dict[str, list[Definition]] = defaultdict(list)
+    for item in chosen:
+        groups[item.definition.path].append(item.definition)
+    ordered = sorted(groups, key=lambda path: (-files.get(path, 0.0), path))
+    return [(path, sorted(groups[path], key=lambda item: item.line)) for path in ordered]
+
+
+def _render(chosen: list[_Ranked], files: dict[str, float]) -> str:
+    lines = []
+    for path, items in _grouped(chosen, files):
+        lines.append(f"{path}:")
+        lines += [
+            f"{'  ' * (1 + item.qualified_name.count('.'))}{item.signature or item.name}" for item in items
+        ]
+    return "\n".join(lines)

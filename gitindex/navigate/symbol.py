@@ -1,0 +1,60 @@
+"""Definitions by name or position (QU-3)."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from gitindex.navigate import facts, where
+from gitindex.navigate.facts import Definition
+from gitindex.navigate.layer import Layers
+from gitindex.view.snapshot import SnapshotView
+
+_SUGGESTED = 5
+_SCANNED = 2000
+
+
+def find(layers: Layers, text: str) -> list[Definition]:
+    """By name, qualified name or position; a position without a column means the definition around that line."""
+    found = where.definitions(layers, text)
+    return sorted(found, key=lambda item: (item.name != text, _rank(item.kind), item.place))
+
+
+def around(view: SnapshotView, path: str, line: int) -> Definition | None:
+    """The innermost definition whose range holds a line."""
+    inside = [item for item in facts.in_file(view, path) if item.spans(line)]
+    return max(inside, key=lambda item: (item.line, item.ordinal)) if inside else None
+
+
+def suggestions(view: SnapshotView, name: str) -> list[str]:
+    """Known names that look like an unknown one."""
+    last = name.replace("::", ".").rpartition(".")[2]
+    for length in (3, 1):
+        known = facts.starting_with(view, last[:length], _SCANNED) if last else []
+        close = difflib.get_close_matches(last, known, _SUGGESTED, 0.6)
+        if close:
+            return close
+    return []
+
+
+def to_json(item: Definition) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "qualified_name": item.qualified_name,
+        "kind": item.kind,
+        "path": item.path,
+        "line": item.line,
+        "column": item.column,
+        "end_line": item.end_line,
+        "signature": item.signature,
+        "doc": item.doc,
+        "language": item.language,
+        "layer": item.layer,
+        "precision": item.layer,
+        "symbol_id": item.id,
+    }
+
+
+def _rank(kind: str) -> int:
+    """Code before the headings and keys of documents and data."""
+    return 1 if kind in ("heading", "key") else 0
