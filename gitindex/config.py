@@ -224,7 +224,7 @@ class _Reader:
 
 def _index(reader: _Reader, table: Mapping[str, Any]) -> IndexSettings:
     limited = {"max_file_bytes", "max_chunks_per_file", "max_sync_bytes"}
-    reader.only("index", table, {"include", "exclude", "untracked", "chunk_chars"} | limited)
+    reader.only("index", table, {"include", "exclude", "untracked", "submodules", "chunk_chars"} | limited)
     hard = Limits()
     limits = Limits(
         file_bytes=reader.number("index", table, "max_file_bytes", hard.file_bytes, 1, hard.file_bytes),
@@ -239,6 +239,7 @@ def _index(reader: _Reader, table: Mapping[str, Any]) -> IndexSettings:
         include=reader.globs("index", table, "include"),
         exclude=reader.globs("index", table, "exclude"),
         untracked=reader.flag("index", table, "untracked", defaults.untracked),
+        submodules=reader.flag("index", table, "submodules", defaults.submodules),
         chunk_chars=reader.number("index", table, "chunk_chars", defaults.chunk_chars, 200, 4000),
     )
 

@@ -97,7 +97,8 @@ def open_source(codebase: Codebase, options: SyncOptions, *, bulk: bool) -> GitS
     if options.commit_only:
         return open_commit(codebase.repo, "HEAD", max_bytes=limit, bulk=bulk)
     untracked = codebase.settings.index.untracked
-    return open_worktree(codebase.repo, untracked=untracked, max_bytes=limit, bulk=bulk)
+    nested = codebase.settings.index.submodules
+    return open_worktree(codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk)
 
 
 def _nothing_to_do(codebase: Codebase, options: SyncOptions, started: float) -> SyncReport | None:

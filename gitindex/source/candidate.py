@@ -25,6 +25,7 @@ class Candidate(NamedTuple):
     blob: str
     work: bool  # content comes from the working tree, not from an object
     skip: Skip | None = None  # known before any policy: the path itself cannot be indexed
+    space: str = ""  # the inner repository whose object it is (EL-4)
 
 
 class Content(NamedTuple):
@@ -74,7 +75,9 @@ class Source(Protocol):
     algorithm: str
     twins: tuple[tuple[str, str], ...]  # (key, other spelling), known after `all`
 
-    def changed(self, base_tree: str | None, overlay: dict[str, OverlayEntry]) -> dict[str, Candidate | None] | None:
+    def changed(
+        self, base_tree: str | None, overlay: dict[str, OverlayEntry]
+    ) -> dict[str, Candidate | None] | None:
         """Paths that may differ from a snapshot of `base_tree` and `overlay`; None: compare everything."""
 
     def all(self) -> dict[str, Candidate]:

@@ -14,13 +14,14 @@ from typing import Self
 
 from gitindex.errors import TransientGitError
 from gitindex.files.safeopen import Root
-from gitindex.git.objects import Objects, TreeEntry, open_objects
+from gitindex.git.objects import Blob, Objects, TreeEntry, open_objects
 from gitindex.git.repo import Head, Repo, head, resolve
 from gitindex.git.status import worktree
 from gitindex.model.manifest import GitState
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import Skip
 from gitindex.source.candidate import LINK, NESTED, Candidate, Content, by_key, candidate
+from gitindex.source.nested import Nested
 from gitindex.source.work import identify, lstat, read_work
 
 EMPTY_TREE = {
@@ -41,8 +42,17 @@ class Dirt:
 
 class GitSource:
     def __init__(
-        self, repo: Repo, at: Head, objects: Objects, dirt: tuple[Dirt, ...], *, untracked: bool, max_bytes: int
+        self,
+        repo: Repo,
+        at: Head,
+        objects: Objects,
+        dirt: tuple[Dirt, ...],
+        *,
+        untracked: bool,
+        max_bytes: int,
+        nested: Nested | None = None,
     ) -> None:
+        self._nested = nested
         self.repo = repo
         self.head = at
         self.algorithm = repo.algorithm
@@ -58,6 +68,8 @@ class GitSource:
 
     def __exit__(self, *_: object) -> None:
         self._objects.close()
+        if self._nested is not None:
+            self._nested.close()
         if self._root is not None:
             self._root.close()
 
@@ -82,6 +94,8 @@ class GitSource:
     def changed(
         self, base_tree: str | None, overlay: dict[str, OverlayEntry]
     ) -> dict[str, Candidate | None] | None:
+        if self._nested is not None:  # an inner HEAD may move without any change out here
+            return None
         if base_tree is None or not (base_tree == self.tree or self._objects.has(base_tree)):
             return None
         found: dict[str, Candidate | None] = {}
@@ -95,27 +109,36 @@ class GitSource:
         return found if all(key.isascii() for key in found) else None
 
     def all(self) -> dict[str, Candidate]:
-        raw = {e.path: candidate(e.path, e.mode, e.blob, work=False) for e in self._objects.entries(self.tree)}
+        raw = {
+            e.path: candidate(e.path, e.mode, e.blob, work=False) for e in self._objects.entries(self.tree)
+        }
         for entry in self._dirt.values():
             if entry.item is None:
                 raw.pop(entry.raw, None)
             else:
                 raw[entry.raw] = entry.item
         found, self.twins = by_key(raw.values())
-        return found
+        return self._nested.expand(found) if self._nested is not None else found
 
     def identify(self, item: Candidate, known: OverlayEntry | None) -> Content:
         return identify(self._opened(), item, known, self._max, self.algorithm)
 
     def read(self, items: Sequence[Candidate]) -> Iterator[tuple[Candidate, Content]]:
-        for work, run in itertools.groupby(items, key=lambda item: item.work):
+        for (work, space), run in itertools.groupby(items, key=lambda item: (item.work, item.space)):
             batch = list(run)
             if work:
-                yield from ((item, read_work(self._opened(), item, self._max, self.algorithm)) for item in batch)
+                yield from (
+                    (item, read_work(self._opened(), item, self._max, self.algorithm)) for item in batch
+                )
             else:
-                blobs = self._objects.read((item.blob for item in batch), self._max)
+                blobs = self._blobs(space, batch)
                 for item, blob in zip(batch, blobs, strict=True):
                     yield item, _content(blob.id, blob.size, blob.data)
+
+    def _blobs(self, space: str, items: list[Candidate]) -> Iterator[Blob]:
+        if space and self._nested is not None:
+            return self._nested.read(items, self._max)
+        return self._objects.read((item.blob for item in items), self._max)
 
     def entry(self, raw: bytes) -> TreeEntry | None:
         return self._objects.entry(self.tree, raw)
@@ -137,12 +160,15 @@ class GitSource:
         return self._root
 
 
-def open_worktree(repo: Repo, *, untracked: bool, max_bytes: int, bulk: bool = False) -> GitSource:
+def open_worktree(
+    repo: Repo, *, untracked: bool, max_bytes: int, nested: bool = False, bulk: bool = False
+) -> GitSource:
     """HEAD with the working tree over it, both as they are now."""
     with Root(repo.root) as root:
         at, dirt = _consistent(repo, root, untracked)
     objects = open_objects(repo, bulk=bulk)
-    return GitSource(repo, at, objects, dirt, untracked=untracked, max_bytes=max_bytes)
+    inner = Nested(repo.root, bulk=bulk) if nested else None
+    return GitSource(repo, at, objects, dirt, untracked=untracked, max_bytes=max_bytes, nested=inner)
 
 
 def _consistent(repo: Repo, root: Root, untracked: bool) -> tuple[Head, tuple[Dirt, ...]]:
