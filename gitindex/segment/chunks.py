@@ -66,7 +66,9 @@ class ChunkTableWriter:
         self._vectors: list[Any] = []
         self.rows = 0
 
-    def add(self, path: str, file_hash: str, language: str, chunks: Sequence[Chunk], vectors: Sequence[Any]) -> None:
+    def add(
+        self, path: str, file_hash: str, language: str, chunks: Sequence[Chunk], vectors: Sequence[Any]
+    ) -> None:
         """Add one file's chunks; `vectors` has one row per chunk, or is empty without an embedder."""
         folded = paths.casefold_key(path)
         digest = bytes.fromhex(file_hash)
@@ -120,7 +122,26 @@ class ChunkTableWriter:
         empty = bytes(32)
         text = json.dumps(marker, sort_keys=True)
         self._rows.append(
-            (MARKER_KIND, "", "", "", 0, empty, empty, self._chunker, MARKER_KIND, text, 0, 0, 0, 0, "", "", "", "")
+            (
+                MARKER_KIND,
+                "",
+                "",
+                "",
+                0,
+                empty,
+                empty,
+                self._chunker,
+                MARKER_KIND,
+                text,
+                0,
+                0,
+                0,
+                0,
+                "",
+                "",
+                "",
+                "",
+            )
         )
         if self._dimension:
             self._vectors.append([0.0] * self._dimension)
@@ -162,7 +183,12 @@ def batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordB
 
 def read_marker(path: Path) -> dict[str, Any] | None:
     """The completion marker of a table, None when it has none. Raises what the probe raises."""
-    found = open_table(path).to_table(columns=["text"], filter=f"kind = '{MARKER_KIND}'").column("text").to_pylist()
+    found = (
+        open_table(path)
+        .to_table(columns=["text"], filter=f"kind = '{MARKER_KIND}'")
+        .column("text")
+        .to_pylist()
+    )
     if not found:
         return None
     payload: dict[str, Any] = json.loads(found[0])

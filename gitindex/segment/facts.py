@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -51,6 +51,10 @@ CREATE INDEX call_callee ON call (callee);
 CREATE INDEX import_module ON import (module);
 CREATE INDEX entity_created ON entity (created_at) WHERE created_at != '';
 """
+_ENTITY_FTS = """
+CREATE VIRTUAL TABLE entity_fts USING fts5(topics, summary, content='entity', content_rowid='file');
+INSERT INTO entity_fts(entity_fts) VALUES ('rebuild');
+"""
 FILE_COLUMNS = (
     "path, blob, content, link, size, skip, language, lines, chunks, symbols, edges, entities, "
     "parse_error, truncated, file_hash, interface_hash"
@@ -63,7 +67,9 @@ class FactsWriter:
     def __init__(self, path: Path, segment_id: str) -> None:
         self._db = sqlite3.connect(f"file:{quote(str(path))}", uri=True, isolation_level=None)
         # Durability comes from the publish barrier, not from SQLite: staging is thrown away after a crash.
-        self._db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=8192;" + _SCHEMA)
+        self._db.executescript(
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=8192;" + _SCHEMA
+        )
         self._db.execute("BEGIN")
         version = str(versions.MATRIX["facts"].current)
         self._db.executemany(
@@ -136,7 +142,13 @@ class FactsWriter:
         self._db.executemany("INSERT INTO identifier VALUES (?,?,?)", self._identifiers)
         self._db.execute("COMMIT")
         self._db.executescript(_INDEXES)
+        self._index_entities()
         self._db.close()
+
+    def _index_entities(self) -> None:
+        """Full text over notes, where there are any and this SQLite has FTS5; readers do without it too (QU-5)."""
+        if self._db.execute("SELECT 1 FROM entity LIMIT 1").fetchone() and has_fts5(self._db):
+            self._db.executescript(_ENTITY_FTS)
 
 
 _DEPENDENT = {
@@ -155,14 +167,19 @@ class Facts:
     def __init__(self, path: Path) -> None:
         try:
             self._db = sqlite3.connect(
-                f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True, check_same_thread=False, isolation_level=None
+                f"file:{quote(str(path))}?mode=ro&immutable=1",
+                uri=True,
+                check_same_thread=False,
+                isolation_level=None,
             )
             version = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
         except sqlite3.DatabaseError as error:
             raise StoreCorrupt(f"facts {path} cannot be read: {error}", hint="gitindex repair") from error
         versions.check("facts", int(version[0]) if version else None, str(path))
 
-    def query(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
+    def query(
+        self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
+    ) -> Iterator[tuple[object, ...]]:
         return self._db.execute(sql, parameters)
 
     def record(self, path: str) -> FileRecord | None:
@@ -181,9 +198,14 @@ class Facts:
         self._db.close()
 
 
+def has_fts5(db: sqlite3.Connection) -> bool:
+    return bool(
+        db.execute("SELECT 1 FROM pragma_compile_options WHERE compile_options = 'ENABLE_FTS5'").fetchone()
+    )
+
+
 def _record(row: tuple[object, ...]) -> FileRecord:
     record = FileRecord(*row)  # type: ignore[arg-type]
     return record._replace(
         link=bool(record.link), parse_error=bool(record.parse_error), truncated=bool(record.truncated)
     )
-

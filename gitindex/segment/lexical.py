@@ -89,7 +89,9 @@ class LexicalIndex:
         try:
             self._index = tantivy.Index.open(str(path))
         except ValueError as error:
-            raise StoreCorrupt(f"lexical index {path} cannot be opened: {error}", hint="gitindex repair") from error
+            raise StoreCorrupt(
+                f"lexical index {path} cannot be opened: {error}", hint="gitindex repair"
+            ) from error
         self.schema = self._index.schema
         self._searcher = self._index.searcher()
 
@@ -139,7 +141,8 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for name in ("path", "kind", "language", "symbol_kind", "symbol"):
         builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
-    for name in ("ordinal", "start_line", "end_line"):
+    builder.add_unsigned_field("ordinal", stored=True, indexed=True)  # with the path, names one document
+    for name in ("start_line", "end_line"):
         builder.add_unsigned_field(name, stored=True)
     builder.add_bytes_field("chunk_hash", stored=True)
     builder.add_bytes_field("body", stored=True)

@@ -13,7 +13,9 @@ REASONS = ("delete", "replace", "rename_from")
 
 def write(path: Path, graves: Iterable[tuple[str, str]]) -> int:
     """Write (path_key, reason) pairs, sorted; returns how many."""
-    lines = [json.dumps({"path_key": key, "reason": reason}, ensure_ascii=False) for key, reason in sorted(graves)]
+    lines = [
+        json.dumps({"path_key": key, "reason": reason}, ensure_ascii=False) for key, reason in sorted(graves)
+    ]
     path.write_text("".join(line + "\n" for line in lines), "utf-8")
     return len(lines)
 

@@ -7,7 +7,8 @@ proven before they are first read (SN-7). Nothing outside this package reads seg
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -15,13 +16,13 @@ from gitindex.errors import StoreCorrupt
 from gitindex.model import paths
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.model.records import FileRecord, OverlayEntry
+from gitindex.segment import chunks, overlay, tombstones
 from gitindex.segment.facts import Facts
 from gitindex.segment.lexical import LexicalIndex
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.readers import ReadersLock
-from gitindex.segment import chunks, overlay, tombstones
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +39,9 @@ class Row(NamedTuple):
 class SnapshotView:
     """A pinned snapshot. Close it (or use `with`): it keeps gc away while open."""
 
-    def __init__(self, layout: Layout, manifest: Manifest, lock: ReadersLock | None, verifier: Verifier) -> None:
+    def __init__(
+        self, layout: Layout, manifest: Manifest, lock: ReadersLock | None, verifier: Verifier
+    ) -> None:
         self.layout = layout
         self.manifest = manifest
         self.verifier = verifier
@@ -53,6 +56,11 @@ class SnapshotView:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def unlocked(self) -> SnapshotView:
+        """A view of the same snapshot that holds no lock: for a process that answers many questions and pins each
+        time anew. What it has open stays readable after gc; it must not be asked for more while nobody pins."""
+        return SnapshotView(self.layout, self.manifest, None, self.verifier)
 
     def close(self) -> None:
         for facts in self._facts.values():
@@ -123,6 +131,17 @@ class SnapshotView:
                 if isinstance(path, str) and self.live(at, path):
                     yield Row(path, tuple(values))
 
+    def select_either(self, sql: str, plain: str, parameters: Mapping[str, object]) -> Iterator[Row]:
+        """As `select`; segments that cannot run `sql` (no FTS5, no notes when it was written) run `plain`."""
+        for at in range(len(self.manifest.segments) - 1, -1, -1):
+            try:
+                rows = list(self.facts(at).query(sql, parameters))
+            except sqlite3.OperationalError:
+                rows = list(self.facts(at).query(plain, parameters))
+            for path, *values in rows:
+                if isinstance(path, str) and self.live(at, path):
+                    yield Row(path, tuple(values))
+
     def facts(self, at: int) -> Facts:
         segment = self.manifest.segments[at]
         if segment.id not in self._facts:
@@ -169,6 +188,12 @@ class SnapshotView:
     def marker(self) -> dict[str, Any] | None:
         """The completion marker in the newest table (C-4)."""
         return chunks.read_marker(self._table(len(self.manifest.segments) - 1))
+
+    def newest_table_noted(self) -> bool:
+        """Is every file of the newest table the very file its publisher finished and noted?"""
+        segment = self.manifest.segments[-1]
+        files = [item for item in segment.artifacts if item.path.startswith(f"tables/{segment.id}.lance/")]
+        return bool(files) and all(self.verifier.noted(item) for item in files)
 
     # -- inside --------------------------------------------------------------------------------
 

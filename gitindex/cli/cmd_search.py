@@ -1,0 +1,134 @@
+"""`gitindex search`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.progress import bar
+from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.query import QueryAnswer, QueryOptions, query
+from gitindex.ops.sync import sync
+from gitindex.search.hit import Hit
+from gitindex.search.parse import parse
+from gitindex.search.request import MODES, REGEX, Request
+
+HELP = """Search the index.
+
+QUERY is words, "quoted phrases", prefix*, -excluded, and the filters path: lang: kind: sym: (each may be negated:
+-path:tests). With --mode regex it is an RE2 pattern, matched line by line. Without QUERY, --tag, --since, --until
+and --session list the notes they match.
+"""
+
+
+@command(HELP, context_settings={"max_content_width": 110})
+@click.argument("words", metavar="QUERY", nargs=-1)
+@click.option("--mode", type=click.Choice(MODES), default=MODES[0], show_default=True, help="How to look.")
+@click.option("--limit", type=click.IntRange(1, 200), default=None, help="Most results to give.")
+@click.option(
+    "--glob", "globs", multiple=True, help="Only paths that match, as in .gitignore: 'src/**', '*.py'."
+)
+@click.option("--lang", "languages", multiple=True, help="Only files in this language.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    help="Only this kind of symbol (function, class …) or file (test, doc …).",
+)
+@click.option("--tag", "tags", multiple=True, help="Only notes with this tag in their front matter.")
+@click.option("--since", default="", metavar="DATE", help="Only notes dated on or after this ISO-8601 date.")
+@click.option("--until", default="", metavar="DATE", help="Only notes dated on or before this ISO-8601 date.")
+@click.option("--session", default="", metavar="ID", help="Only notes of this session.")
+@click.option("--sync", "catch_up", is_flag=True, help="Index what changed first.")
+@click.option("--stale-ok", is_flag=True, help="Use the last good snapshot while the index is being rebuilt.")
+def run(
+    call: Call,
+    words: tuple[str, ...],
+    mode: str,
+    limit: int | None,
+    globs: tuple[str, ...],
+    languages: tuple[str, ...],
+    kinds: tuple[str, ...],
+    tags: tuple[str, ...],
+    since: str,
+    until: str,
+    session: str,
+    catch_up: bool,
+    stale_ok: bool,
+) -> Answer:
+    codebase = open_codebase(call.path, call.environment)
+    most = limit or codebase.settings.query.limit
+    request = Request(" ".join(words), mode, most, globs, languages, kinds, tags, since, until, session)
+    if catch_up:
+        with bar(not call.as_json) as progress:
+            sync(codebase, progress=progress)
+    options = QueryOptions(stale_ok=stale_ok, debug=call.environment.debug, requested=call.path)
+    answer = query(codebase, request, options)
+    return Answer(answer.to_json(), "" if call.as_json else render(answer, request, codebase))
+
+
+def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
+    found = answer.found
+    mark = _marker(request)
+    parts = [_hit(item, codebase.root, mark) for item in found.hits]
+    footer = [] if found.hits else ["no results" + (f" for {request.query!r}" if request.query else "")]
+    if found.suggestions:
+        footer.append(f"did you mean: {', '.join(found.suggestions)}?")
+    if found.left_out:
+        footer.append(output.style(f"{found.left_out:,} more; raise --limit or narrow the query", dim=True))
+    footer += [output.style(f"note: {note}", dim=True) for note in found.notes]
+    if found.degraded:
+        following = next((hint["command"] for hint in answer.hints.values() if "command" in hint), "")
+        footer.append(output.style(f"degraded: the files were scanned because {found.degraded}", fg="yellow"))
+        footer.append(f"  next: {following}")
+    if answer.stale:
+        footer.append(
+            output.style("stale: the index is being rebuilt; this is the last good snapshot", fg="yellow")
+        )
+    footer += _uncovered(answer) if not found.hits else []
+    if answer.truth:
+        footer.append(output.style(answer.truth.line(), dim=True))
+    return "\n\n".join([*parts, "\n".join(footer)])
+
+
+def _hit(hit: Hit, root: Path, mark: re.Pattern[str] | None) -> str:
+    where = f"{hit.path}:{hit.matches[0] if hit.matches else hit.snippet_line}"
+    named = f"  {hit.symbol}" + (f" ({hit.kind})" if hit.kind else "") if hit.symbol else ""
+    layers = output.style(f"  {hit.score:.2f} {'+'.join(hit.layers)}", dim=True)
+    lines = hit.snippet.split("\n")
+    width = len(str(hit.snippet_line + len(lines)))
+    body = [
+        f"{output.style(f'{hit.snippet_line + at:>{width}}', fg='green')}  {_marked(line, mark)}"
+        for at, line in enumerate(lines)
+    ]
+    return "\n".join([_link(where, root / hit.path) + output.style(named, bold=True) + layers, *body])
+
+
+def _uncovered(answer: QueryAnswer) -> list[str]:
+    """What an empty answer did not look at."""
+    if answer.truth is None or not answer.truth.coverage.skipped:
+        return []
+    told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(answer.truth.coverage.skipped.items()))
+    return [f"not searched: {told}"]
+
+
+def _marker(request: Request) -> re.Pattern[str] | None:
+    """Words to show in bold; only a terminal shows them."""
+    terms = [] if request.mode == REGEX or not sys.stdout.isatty() else parse(request.query).terms
+    wanted = [re.escape(term) for term in terms if len(term) > 1]
+    return re.compile("|".join(sorted(wanted, key=len, reverse=True)), re.IGNORECASE) if wanted else None
+
+
+def _marked(line: str, mark: re.Pattern[str] | None) -> str:
+    return mark.sub(lambda found: output.style(found[0], bold=True), line) if mark else line
+
+
+def _link(text: str, target: Path) -> str:
+    """A hyperlink where it can be one; terminals that know none show the text."""
+    shown = output.style(text, fg="cyan")
+    return f"\x1b]8;;{target.as_uri()}\x1b\\{shown}\x1b]8;;\x1b\\" if sys.stdout.isatty() else shown

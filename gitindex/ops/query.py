@@ -1,0 +1,159 @@
+"""`search`: one question, one answer, with the three truths beside it (QU-6).
+
+Reads only, unless asked to sync first (EN-5). The git calls behind freshness run beside the search.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from gitindex import config, gate
+from gitindex.errors import Gated, IntegrityError
+from gitindex.extract.embed.protocol import Embedder
+from gitindex.extract.embed.registry import open_embedder
+from gitindex.model.settings import EmbedSettings
+from gitindex.ops.codebase import Codebase, make_policy, read_root_file
+from gitindex.ops.sync import SyncOptions, open_source, sync
+from gitindex.ops.truth import Truth, truth
+from gitindex.search.engine import Engine
+from gitindex.search.fallback import Scan
+from gitindex.search.hit import Found
+from gitindex.search.request import Request, check
+from gitindex.view.snapshot import SnapshotView
+
+_WARM = 4  # snapshots whose loaded state a long-lived process keeps
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    sync: bool = False  # catch up first
+    stale_ok: bool = False  # read the last good snapshot while a rebuild runs (C-3)
+    debug: bool = False
+    requested: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    found: Found
+    snapshot_id: str | None
+    truth: Truth | None  # None: there was no snapshot to speak about
+    fingerprints: Mapping[str, str]
+    stale: bool = False
+    hints: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        found = self.found
+        answer: dict[str, Any] = {
+            "status": "ok",
+            "snapshot_id": self.snapshot_id,
+            "results": [item.to_json() for item in found.hits],
+            "truncated": found.left_out > 0,
+            "left_out": found.left_out,
+            "fingerprints": dict(self.fingerprints),
+        }
+        truths = self.truth.to_json() if self.truth else dict.fromkeys(("freshness", "coverage", "trust"))
+        told = {
+            "notes": list(found.notes),
+            "suggestions": list(found.suggestions),
+            "stale": self.stale,
+            "hints": dict(self.hints),
+        }
+        degraded = {"degraded": True, "degraded_reason": found.degraded} if found.degraded else {}
+        return {**answer, **truths, **degraded, **{name: value for name, value in told.items() if value}}
+
+
+def query(codebase: Codebase, request: Request, options: QueryOptions | None = None) -> QueryAnswer:
+    """Raises Gated with its envelope, UsageError; with `sync` what a sync raises."""
+    chosen = options or QueryOptions()
+    check(request)
+    if chosen.sync:
+        sync(codebase, SyncOptions())
+    try:
+        admission = gate.admit(
+            codebase, stale_ok=chosen.stale_ok, debug=chosen.debug, requested=chosen.requested
+        )
+    except Gated as gated:
+        if not _notes_asked(request, gated):
+            raise
+        return _scanned(codebase, request, gated.message, {"create": gate.action(codebase.root, "create")})
+    except IntegrityError as error:
+        return _damaged(codebase, request, error)
+    with admission.view as view, _truth(codebase, view) as told:
+        try:
+            found = _engine(codebase, view).search(request)
+        except IntegrityError as error:
+            return _damaged(codebase, request, error)
+        prints = _fingerprints(codebase, view.manifest.ignore_fingerprint)
+        return QueryAnswer(
+            found, view.manifest.snapshot_id, told(), prints, admission.stale, dict(admission.hints)
+        )
+
+
+@contextmanager
+def _truth(codebase: Codebase, view: SnapshotView) -> Iterator[Any]:
+    with ThreadPoolExecutor(1, "gitindex-truth") as beside:
+        yield beside.submit(truth, codebase, view.manifest).result
+
+
+def _notes_asked(request: Request, gated: Gated) -> bool:
+    """Notes are found without an index too; code is not (QU-5, EN-1)."""
+    envelope = gated.detail.get("envelope")
+    return request.asks_metadata and isinstance(envelope, dict) and envelope.get("status") == "not_indexed"
+
+
+def _damaged(codebase: Codebase, request: Request, error: IntegrityError) -> QueryAnswer:
+    return _scanned(
+        codebase, request, error.message, {"repair": {"command": error.hint or "gitindex repair"}}
+    )
+
+
+def _scanned(codebase: Codebase, request: Request, why: str, hints: Mapping[str, Any]) -> QueryAnswer:
+    """Without an index: the eligible files themselves, and the answer says so."""
+    policy = make_policy(codebase.settings, read_root_file(codebase.root, config.IGNORE_NAME))
+    with open_source(codebase, SyncOptions(), bulk=True) as source:
+        found = Scan(source, policy, codebase.root, codebase.settings.query).search(request, why)
+    return QueryAnswer(found, None, None, _fingerprints(codebase, ""), hints=hints)
+
+
+def _fingerprints(codebase: Codebase, ignore: str) -> dict[str, str]:
+    return {
+        "config": codebase.fingerprint,
+        "ignore": ignore,
+        "query": config.query_fingerprint(codebase.settings),
+    }
+
+
+# -- what a long-lived process keeps ------------------------------------------------------------------
+
+_engines: OrderedDict[str, Engine] = OrderedDict()
+_engines_lock = Lock()
+
+
+def _engine(codebase: Codebase, view: SnapshotView) -> Engine:
+    """The engine of this snapshot, kept from an earlier question if there was one; `view` pins it meanwhile."""
+    store = str(codebase.layout.base)
+    with _engines_lock:
+        engine = _engines.get(store)
+        if engine is None or engine.view.manifest.snapshot_id != view.manifest.snapshot_id:
+            settings = codebase.settings
+            engine = Engine(
+                view.unlocked(), codebase.root, settings.query, lambda: _embedder(settings.embedding)
+            )
+            _engines[store] = engine
+        _engines.move_to_end(store)
+        while len(_engines) > _WARM:
+            _engines.popitem(last=False)
+    return engine
+
+
+@lru_cache(maxsize=2)
+def _embedder(settings: EmbedSettings) -> Embedder | None:
+    return open_embedder(settings)

@@ -1,0 +1,29 @@
+"""A chunk that a retriever found, on its way through fusion and ranking. Values only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Key = tuple[str, int]  # path, ordinal
+
+
+class Candidate(NamedTuple):
+    path: str
+    ordinal: int
+    chunk_kind: str  # anchor | text
+    language: str
+    start_line: int
+    end_line: int
+    symbol: str
+    symbol_kind: str
+    text: str | None = None  # None: not read yet
+
+    @property
+    def key(self) -> Key:
+        return self.path, self.ordinal
+
+
+class Scored(NamedTuple):
+    candidate: Candidate
+    score: float
+    layers: tuple[str, ...]

@@ -1,0 +1,40 @@
+"""The files that indexing would take, with their text: one policy for both (EL-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from gitindex.files.language import language_of
+from gitindex.files.policy import Policy
+from gitindex.indexing.plan import Planner, Work
+from gitindex.source.candidate import Source
+
+_HEAD = 4096
+
+
+class TextFile(NamedTuple):
+    path: str
+    language: str
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+def eligible(source: Source, policy: Policy) -> list[Work]:
+    """What a sync would read, in path order; nothing is opened that it would not open."""
+    return [work for work in Planner(None, source, policy).plan(whole=True).write if work.item is not None]
+
+
+def read(
+    source: Source, policy: Policy, works: Sequence[Work], wanted: Callable[[str], bool] = lambda _: True
+) -> Iterator[TextFile]:
+    """Files whose content is eligible too."""
+    chosen = [work for work in works if wanted(work.key)]
+    items = [work.item for work in chosen if work.item is not None]
+    for work, (_, content) in zip(chosen, source.read(items), strict=True):
+        readable = not (content.vanished or content.error or content.skip is not None)
+        if readable and policy.content_skip(work.key, content.data) is None:
+            yield TextFile(work.key, language_of(work.key, content.data[:_HEAD]) or "", content.data)

@@ -1,0 +1,266 @@
+"""One question against one snapshot: retrieve, fuse, rank, cut out the lines.
+
+An engine lives as long as its view and keeps what is costly to load. It reads through the view alone (SN-6) and
+changes nothing (EN-5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitindex.errors import UsageError
+from gitindex.model.settings import QuerySettings
+from gitindex.search import fuse, hit, metadata, rank, regex, snippet, suggest, symbols
+from gitindex.search.candidate import Candidate, Scored
+from gitindex.search.hit import Found, Hit
+from gitindex.search.lexical import Words
+from gitindex.search.metadata import Note
+from gitindex.search.parse import Query, clean, parse
+from gitindex.search.request import LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, check
+from gitindex.search.scope import Scope, resolve
+from gitindex.view.snapshot import SnapshotView
+
+if TYPE_CHECKING:
+    from gitindex.extract.embed.protocol import Embedder
+    from gitindex.search.dense import DenseIndex
+
+_DEPTH = 100  # candidates of each retriever
+_NARROW_DEPTH = 400  # before conditions only the lexical index can check
+_REGEX_CHUNKS = 200_000
+_DEFINITIONS = 20
+
+
+class NoVectors(UsageError):
+    """A question of meaning to an index without vectors."""
+
+    code = "no_vectors"
+
+
+class Engine:
+    def __init__(
+        self,
+        view: SnapshotView,
+        root: Path,
+        settings: QuerySettings,
+        embedder: Callable[[], Embedder | None] = lambda: None,
+    ) -> None:
+        self.view = view
+        self._root = root
+        self._settings = settings
+        self._open_embedder = embedder
+
+    def search(self, request: Request) -> Found:
+        """Raises UsageError (a question without meaning, a bad date or pattern, no vectors)."""
+        check(request)
+        noted = metadata.notes(self.view, self._root, request) if request.asks_metadata else None
+        if noted is not None and not request.query.strip():
+            return self._listed(noted, request)
+        query = parse("" if request.mode == REGEX else request.query)
+        scope = resolve(
+            request, query, [note.path for note in noted] if noted is not None else None, self._files
+        )
+        found = Found() if scope.nothing else self._answer(request, query, scope)
+        found = hit.within_budget(found, self._settings.max_answer_chars)
+        return found if found.hits else suggest.helped(self.view, self._words, request, query, scope, found)
+
+    def _answer(self, request: Request, query: Query, scope: Scope) -> Found:
+        if request.mode == REGEX:
+            return self._regex(request, scope)
+        if request.mode == SYMBOL:
+            return self._symbols(request, query, scope)
+        items, notes = self._ranked(request, query, scope)
+        limited = rank.limit_per_file(items, self._settings.per_file)
+        kept = self._with_text(limited[: request.limit])
+        hits = tuple(self._hit(item, query) for item in kept)
+        return Found(hits, left_out=len(items) - len(kept), notes=notes)
+
+    def _ranked(self, request: Request, query: Query, scope: Scope) -> tuple[list[Scored], tuple[str, ...]]:
+        if request.mode == SEMANTIC:
+            self._need_vectors()
+            return rank.order(
+                Scored(found, score, ("dense",)) for score, found in self._dense(query, scope)
+            ), ()
+        lexical = self._words.find(query, scope, max(_DEPTH, request.limit))
+        if request.mode == LEXICAL:
+            items = fuse.fuse(lexical, (), 0.0)
+            return rank.rank(self._with_definitions(items, query, scope), query), ()
+        dense = self._dense(query, scope) if query.text else []
+        share = fuse.DENSE_SHARE_SYMBOL if query.symbol else fuse.DENSE_SHARE
+        items = self._with_definitions(fuse.fuse(lexical, dense, share), query, scope)
+        notes = () if self._has_vectors else ("this index has no vectors: words alone were searched",)
+        return rank.rank(items, query), notes
+
+    # -- retrievers ----------------------------------------------------------------------------
+
+    def _dense(self, query: Query, scope: Scope) -> list[tuple[float, Candidate]]:
+        embedder = self._embedder if self._has_vectors else None
+        if embedder is None or not query.text:
+            return []
+        conditional = bool(query.phrases or query.excluded or query.only.symbols or query.without.symbols)
+        depth = _NARROW_DEPTH if conditional else _DEPTH
+        found = self._vectors.find(embedder.embed_query(query.text), scope, depth)
+        if not conditional:
+            return found
+        kept = self._words.fetch([item.key for _, item in found], self._words.conditions(query, scope))
+        return [(score, kept[item.key]) for score, item in found if item.key in kept][:_DEPTH]
+
+    def _with_definitions(self, items: list[Scored], query: Query, scope: Scope) -> list[Scored]:
+        """Definitions of what the query names take part even if neither retriever found them."""
+        names = [query.symbol] if query.symbol else query.names
+        if not names:
+            return items
+        definitions = symbols.exact(self.view, names, scope)[:_DEFINITIONS]
+        if not definitions:
+            return items
+        chunks = self._words.defining(
+            {item.name for item in definitions}, {item.path for item in definitions}, 200
+        )
+        defining = {
+            chunk.key: chunk
+            for chunk in chunks
+            if any(item.path == chunk.path and _holds(chunk, item.line) for item in definitions)
+        }
+        marked = [
+            item._replace(layers=(*item.layers, "symbol")) if item.candidate.key in defining else item
+            for item in items
+        ]
+        known = {item.candidate.key for item in items}
+        extra = self._allowed(query, scope, [chunk for key, chunk in defining.items() if key not in known])
+        return marked + [Scored(chunk, 0.0, ("symbol",)) for chunk in extra]
+
+    def _allowed(self, query: Query, scope: Scope, chunks: list[Candidate]) -> Iterable[Candidate]:
+        return self._words.fetch(
+            [chunk.key for chunk in chunks], self._words.conditions(query, scope)
+        ).values()
+
+    def _symbols(self, request: Request, query: Query, scope: Scope) -> Found:
+        wanted = query.symbol or query.text
+        found = symbols.find(self.view, self._words_later, wanted, scope, request.limit)
+        hits = tuple(_definition_hit(item) for item in found[: request.limit])
+        return Found(hits, left_out=len(found) - len(hits))
+
+    def _regex(self, request: Request, scope: Scope) -> Found:
+        pattern = clean(request.query)
+        regex.check(pattern)
+        chunks = self._words.having(regex.narrowing(pattern), regex.LONG_IDENTIFIER, scope, _REGEX_CHUNKS)
+        chunks.sort(key=lambda chunk: chunk.key)
+        matches = list(regex.verify(pattern, chunks))
+        items = rank.order(Scored(item.candidate, float(len(item.lines)), ("regex",)) for item in matches)
+        lines = {item.candidate.key: item.lines for item in matches}
+        kept = rank.limit_per_file(items, self._settings.per_file)[: request.limit]
+        hits = tuple(self._regex_hit(item, lines[item.candidate.key]) for item in kept)
+        return Found(hits, left_out=len(items) - len(hits))
+
+    # -- hits ----------------------------------------------------------------------------------
+
+    def _with_text(self, items: Sequence[Scored]) -> list[Scored]:
+        missing = [item.candidate.key for item in items if item.candidate.text is None]
+        texts = self._words.fetch(missing)
+        return [item._replace(candidate=texts.get(item.candidate.key, item.candidate)) for item in items]
+
+    def _hit(self, item: Scored, query: Query) -> Hit:
+        found = item.candidate
+        cut = snippet.excerpt(found.text or "", found.start_line, query.terms, self._settings.snippet_lines)
+        return _hit(item, cut)
+
+    def _regex_hit(self, item: Scored, lines: tuple[int, ...]) -> Hit:
+        found = item.candidate
+        cut = snippet.around(found.text or "", found.start_line, lines[0], self._settings.snippet_lines)
+        return _hit(item, cut, lines)
+
+    def _listed(self, noted: Sequence[Note], request: Request) -> Found:
+        """Metadata alone is the answer: the notes with their heads (QU-5)."""
+        query = parse("")
+        scope = resolve(request, query, [note.path for note in noted], self._files)
+        kept = [note for note in noted if scope.paths is None or note.path in scope.paths]
+        shown = kept[: request.limit]
+        first = self._words.fetch([(note.path, 1) for note in shown])
+        hits = [_note_hit(note, first.get((note.path, 1)), self._settings.snippet_lines) for note in shown]
+        found = Found(tuple(hits), left_out=len(kept) - len(hits))
+        return hit.within_budget(found, self._settings.max_answer_chars)
+
+    # -- what is loaded late --------------------------------------------------------------------
+
+    @cached_property
+    def _words(self) -> Words:
+        return Words(self.view.lexical)
+
+    def _words_later(self) -> Words:
+        return self._words
+
+    @cached_property
+    def _vectors(self) -> DenseIndex:
+        from gitindex.search.dense import DenseIndex
+
+        return DenseIndex.load(self.view)
+
+    @cached_property
+    def _embedder(self) -> Embedder | None:
+        return self._open_embedder()
+
+    @cached_property
+    def _languages(self) -> dict[str, str]:
+        rows = self.view.select("SELECT f.path, f.language FROM file f WHERE f.skip = ''")
+        return {row.path: str(row.values[0]) for row in rows}
+
+    def _files(self) -> dict[str, str]:
+        return self._languages
+
+    @property
+    def _has_vectors(self) -> bool:
+        return self.view.manifest.dimension > 0
+
+    def _need_vectors(self) -> None:
+        if not self._has_vectors:
+            raise NoVectors(
+                "this index has no vectors, so it cannot answer by meaning",
+                hint='set provider = "static" under [embedding] in .gitindex.toml, then run: gitindex sync',
+            )
+
+
+def _holds(chunk: Candidate, line: int) -> bool:
+    return chunk.start_line <= line <= chunk.end_line and chunk.chunk_kind == "text"
+
+
+def _hit(item: Scored, cut: snippet.Snippet, matches: tuple[int, ...] = ()) -> Hit:
+    found = item.candidate
+    return Hit(
+        found.path,
+        found.start_line,
+        found.end_line,
+        item.score,
+        item.layers,
+        hit.SYNTACTIC if found.symbol else hit.TEXT,
+        cut.text,
+        cut.start_line,
+        found.symbol,
+        found.symbol_kind,
+        matches,
+    )
+
+
+def _definition_hit(found: symbols.Definition) -> Hit:
+    shown = f"{found.signature}\n    {found.doc}" if found.doc else found.signature
+    return Hit(
+        found.path,
+        found.line,
+        found.end_line,
+        found.score,
+        ("symbol",),
+        hit.SYNTACTIC,
+        shown or found.name,
+        found.line,
+        found.qualified_name,
+        found.kind,
+    )
+
+
+def _note_hit(note: Note, first: Candidate | None, most: int) -> Hit:
+    text = first.text if first and first.text else note.entity.summary
+    cut = snippet.excerpt(text, first.start_line if first else 1, (), most)
+    return Hit(
+        note.path, cut.start_line, cut.end_line, 1.0, ("metadata",), hit.TEXT, cut.text, cut.start_line
+    )

@@ -1,0 +1,192 @@
+"""Search without an index: missing or corrupt, it is no reason to fail (QU-5).
+
+Reads the files that indexing would read, narrowed by ripgrep where it is installed, and says so: every answer is
+marked degraded. Filters mean the same as with an index, except that nothing is known about symbols.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from gitindex.extract import frontmatter
+from gitindex.extract.tokens import subwords
+from gitindex.files.language import language_of
+from gitindex.files.policy import Policy
+from gitindex.indexing.plan import Work
+from gitindex.model.rows import Entity
+from gitindex.model.settings import QuerySettings
+from gitindex.search import hit, metadata, rank, regex, ripgrep, snippet
+from gitindex.search.candidate import Candidate, Scored
+from gitindex.search.eligible import TextFile, eligible, read
+from gitindex.search.hit import Found, Hit
+from gitindex.search.metadata import Note
+from gitindex.search.parse import Query, clean, parse
+from gitindex.search.request import REGEX, Request, check
+from gitindex.search.scope import Scope, resolve
+from gitindex.source.candidate import Source
+
+_BLOCK = 40  # lines judged together
+_MAX_BYTES = 512 * 1024 * 1024
+
+
+class Scan:
+    """One search over the files themselves."""
+
+    def __init__(self, source: Source, policy: Policy, root: Path, settings: QuerySettings) -> None:
+        self._source = source
+        self._policy = policy
+        self._root = root
+        self._settings = settings
+
+    def search(
+        self, request: Request, why: str, *, program: Callable[[], str | None] = ripgrep.program
+    ) -> Found:
+        """Raises UsageError as the engine does."""
+        check(request)
+        matches = metadata.matcher(request) if request.asks_metadata else None
+        query = parse("" if request.mode == REGEX else request.query)
+        if request.mode == REGEX and request.query.strip():
+            regex.check(clean(request.query))
+        works = eligible(self._source, self._policy)
+        scope = _without_symbols(
+            resolve(request, query, None, lambda: {work.key: language_of(work.key) or "" for work in works})
+        )
+        if matches is not None:
+            notes = list(self._notes(works, scope, matches))
+            if not request.query.strip():
+                return self._finish(_listed(notes, request, self._settings), why)
+            scope = scope._replace(paths=frozenset(note.path for note, _ in notes))
+        narrowed = self._narrowed(works, request, query, scope, program())
+        return self._finish(self._scan(narrowed, request, query, scope), why)
+
+    def _scan(self, works: Sequence[Work], request: Request, query: Query, scope: Scope) -> Found:
+        files = read(self._source, self._policy, works)
+        admitted = (file for file in files if scope.admits(file.path, file.language, ""))
+        found = list(self._matches(admitted, request, query))
+        ranked = rank.rank([item for item, _ in found], query)
+        lines = {item.candidate.key: numbers for item, numbers in found}
+        kept = rank.limit_per_file(ranked, self._settings.per_file)[: request.limit]
+        hits = tuple(self._hit(item, lines[item.candidate.key], query) for item in kept)
+        return Found(hits, left_out=len(ranked) - len(hits))
+
+    def _matches(
+        self, files: Iterable[TextFile], request: Request, query: Query
+    ) -> Iterator[tuple[Scored, tuple[int, ...]]]:
+        blocks = (block for file in _bounded(files) for block in _blocks(file, _needles(request, query)))
+        if request.mode == REGEX:
+            for match in regex.verify(clean(request.query), blocks):
+                yield Scored(match.candidate, 1.0, ("scan",)), match.lines
+            return
+        for block in blocks:
+            score, numbers = _judge(block, query)
+            if score:
+                yield Scored(block, score, ("scan",)), numbers
+
+    def _narrowed(
+        self, works: Sequence[Work], request: Request, query: Query, scope: Scope, rg: str | None
+    ) -> list[Work]:
+        """Works that may match; a path that is not on disk (sparse checkout) is left for the scan."""
+        inside = [work for work in works if scope.paths is None or work.key in scope.paths]
+        patterns = [clean(request.query)] if request.mode == REGEX else query.terms
+        if rg is None or not patterns:
+            return inside
+        present = [work.key for work in inside if os.path.lexists(self._root / work.key)]
+        found = ripgrep.matching(rg, self._root, patterns, present, literal=request.mode != REGEX)
+        if found is None:
+            return inside
+        out = set(present) - found
+        return [work for work in inside if work.key not in out]
+
+    def _notes(
+        self, works: Sequence[Work], scope: Scope, matches: Callable[[Entity], bool]
+    ) -> Iterator[tuple[Note, TextFile]]:
+        for file in read(
+            self._source, self._policy, works, lambda path: scope.paths is None or path in scope.paths
+        ):
+            matter = frontmatter.split(file.data) if file.language in frontmatter.LANGUAGES else None
+            entity = frontmatter.entity(matter) if matter else None
+            if entity is not None and scope.admits(file.path, file.language, "") and matches(entity):
+                yield Note(file.path, entity), file
+
+    def _hit(self, item: Scored, numbers: tuple[int, ...], query: Query) -> Hit:
+        found = item.candidate
+        most = self._settings.snippet_lines
+        text = found.text or ""
+        cut = (
+            snippet.excerpt(text, found.start_line, query.terms, most)
+            if query.terms
+            else snippet.around(text, found.start_line, numbers[0] if numbers else found.start_line, most)
+        )
+        where = found.path, cut.start_line, cut.end_line
+        return Hit(*where, item.score, ("scan",), hit.TEXT, cut.text, cut.start_line, matches=numbers)
+
+    def _finish(self, found: Found, why: str) -> Found:
+        bounded = hit.within_budget(found, self._settings.max_answer_chars)
+        return Found(bounded.hits, bounded.left_out, bounded.notes, degraded=why)
+
+
+def _without_symbols(scope: Scope) -> Scope:
+    return scope._replace(kinds=None, not_kinds=frozenset())
+
+
+def _needles(request: Request, query: Query) -> list[str]:
+    """Lower-case text of which a matching file has at least one piece; empty: any file may match."""
+    return [] if request.mode == REGEX else query.terms
+
+
+def _bounded(files: Iterable[TextFile]) -> Iterator[TextFile]:
+    used = 0
+    for file in files:
+        used += len(file.data)
+        if used > _MAX_BYTES:
+            return
+        yield file
+
+
+def _blocks(file: TextFile, needles: Sequence[str]) -> Iterator[Candidate]:
+    lowered = file.text.lower()
+    if needles and not any(needle in lowered for needle in needles):
+        return
+    lines = file.text.split("\n")
+    for at in range(0, len(lines), _BLOCK):
+        text = "\n".join(lines[at : at + _BLOCK])
+        if text.strip():
+            last = min(at + _BLOCK, len(lines))
+            yield Candidate(file.path, at // _BLOCK, "text", file.language, at + 1, last, "", "", text)
+
+
+def _judge(block: Candidate, query: Query) -> tuple[float, tuple[int, ...]]:
+    """The share of wanted words in the block, 0 when a phrase is missing or an excluded one occurs."""
+    terms = query.terms
+    text = (block.text or "").lower()
+    present = [term for term in terms if term in text]
+    if not present:
+        return 0.0, ()
+    words = subwords(block.text or "")
+    have = set(words)
+    joined = f" {' '.join(words)} "
+    if not all(f" {' '.join(subwords(phrase))} " in joined for phrase in query.phrases):
+        return 0.0, ()
+    if any(f" {' '.join(subwords(phrase))} " in joined for phrase in query.excluded):
+        return 0.0, ()
+    begun = sum(any(word.startswith(prefix) for word in have) for prefix in query.prefixes)
+    score = (len(have & set(terms)) + begun) / (len(terms) + len(query.prefixes))
+    numbers = [
+        block.start_line + at
+        for at, line in enumerate((block.text or "").split("\n"))
+        if any(term in line.lower() for term in present)
+    ]
+    return score, tuple(numbers)
+
+
+def _listed(notes: Sequence[tuple[Note, TextFile]], request: Request, settings: QuerySettings) -> Found:
+    texts = {note.path: file.text for note, file in notes}
+    ordered = metadata.ordered(note for note, _ in notes)
+    shown = ordered[: request.limit]
+    hits = []
+    for note in shown:
+        cut = snippet.excerpt(texts[note.path], 1, (), settings.snippet_lines)
+        hits.append(Hit(note.path, 1, cut.end_line, 1.0, ("metadata", "scan"), hit.TEXT, cut.text, 1))
+    return Found(tuple(hits), left_out=len(ordered) - len(hits))

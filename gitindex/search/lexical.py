@@ -1,0 +1,175 @@
+"""Words → chunks, by Tantivy: sub-words of the text, of the names defined and of the path, whole identifiers exactly.
+
+Scores come from wanted words alone; filters, phrases and negations only decide who may take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from gitindex.extract.tokens import MAX_TOKEN, subwords
+from gitindex.search.candidate import Candidate, Key
+from gitindex.search.parse import Query, last_name
+from gitindex.search.scope import Scope
+from gitindex.segment.lexical import Document, LexicalIndex
+
+if TYPE_CHECKING:
+    import tantivy
+
+    Clause = tuple[tantivy.Occur, tantivy.Query]
+
+NAMES = 0.5
+PATHS = 0.5
+EXACT = 0.5
+_POOL = 2000  # most frequent words to compare a misspelled one with
+_MAX_TERMS = 48  # a longer question gains nothing from its further words
+
+
+class Words:
+    """Builds queries for one index."""
+
+    def __init__(self, index: LexicalIndex) -> None:
+        import tantivy
+
+        self._index = index
+        self._schema = index.schema
+        self._query = tantivy.Query
+        self._occur = tantivy.Occur
+
+    def find(self, query: Query, scope: Scope, limit: int) -> list[tuple[float, Candidate]]:
+        """Best chunks for the wanted words; without any, the files that the filters leave."""
+        clauses = self.conditions(query, scope)
+        wanted = self._wanted(query)
+        if wanted:
+            clauses.append((self._occur.Must, self._any(wanted)))
+        else:  # a file's head stands for the file; with a kind of symbol asked for, the definitions do
+            kind = "anchor" if scope.kinds is None else "text"
+            clauses.append((self._occur.Must, self._silent(self._term("kind", kind))))
+        return self.search(clauses, limit)
+
+    def search(self, clauses: Sequence[Clause], limit: int) -> list[tuple[float, Candidate]]:
+        found = self._index.search(self._query.boolean_query(list(clauses)), limit)
+        return [(score, candidate(document)) for score, document in found]
+
+    def fetch(self, keys: Sequence[Key], conditions: Sequence[Clause] = ()) -> dict[Key, Candidate]:
+        """The chunks of these names, those that also meet the conditions."""
+        if not keys:
+            return {}
+        one = [
+            self._all([self._term("path", path), self._query.term_query(self._schema, "ordinal", ordinal)])
+            for path, ordinal in keys
+        ]
+        clauses = [*conditions, (self._occur.Must, self._silent(self._any(one)))]
+        return {found.key: found for _, found in self.search(clauses, len(keys))}
+
+    def defining(self, names: Iterable[str], paths: Iterable[str], limit: int) -> list[Candidate]:
+        """Chunks of these files in which one of the names is defined."""
+        named = [self._term("names", name.lower()) for name in names]
+        clauses = [(self._occur.Must, self._any(named)), (self._occur.Must, self._in("path", paths))]
+        return [found for _, found in self.search(clauses, limit)] if named else []
+
+    def named(self, parts: Sequence[str], scope: Scope, limit: int) -> list[Candidate]:
+        """Chunks whose definitions have all these sub-words in their names."""
+        clauses = self._filters(scope) + [(self._occur.Must, self._term("names", part)) for part in parts]
+        return [found for _, found in self.search(clauses, limit)] if parts else []
+
+    def having(self, patterns: Sequence[str], otherwise: str, scope: Scope, limit: int) -> list[Candidate]:
+        """Text chunks with, for every pattern, an identifier that matches it or `otherwise`."""
+        clauses = [*self._filters(scope), (self._occur.Must, self._silent(self._term("kind", "text")))]
+        for pattern in patterns:
+            either = [self._query.regex_query(self._schema, "idents", text) for text in (pattern, otherwise)]
+            clauses.append((self._occur.Must, self._silent(self._any(either))))
+        return [found for _, found in self.search(clauses, limit)]
+
+    def near(self, field: str, word: str, most: int) -> list[str]:
+        """Indexed words spelled much like this one and beginning alike."""
+        pool = self._index.terms_with_prefix(field, word[:2], _POOL)
+        return [near for near in get_close_matches(word, pool, n=most + 1, cutoff=0.75) if near != word][
+            :most
+        ]
+
+    def conditions(self, query: Query, scope: Scope) -> list[Clause]:
+        """What every hit must meet, whoever found it."""
+        clauses = self._filters(scope)
+        clauses += [(self._occur.Must, self._phrase(text)) for text in query.phrases]
+        clauses += [(self._occur.MustNot, self._phrase(text)) for text in query.excluded]
+        if query.only.symbols:
+            named = [self._term("names", last_name(name).lower()) for name in query.only.symbols]
+            clauses.append((self._occur.Must, self._any(named)))
+        clauses += [
+            (self._occur.MustNot, self._term("names", last_name(name).lower()))
+            for name in query.without.symbols
+        ]
+        return clauses
+
+    def _wanted(self, query: Query) -> list[tantivy.Query]:
+        found = []
+        for term in query.terms[:_MAX_TERMS]:
+            found.append(self._term("terms", term))
+            found.append(self._boost(self._term("names", term), NAMES))
+            found.append(self._boost(self._term("path_terms", term), PATHS))
+        for name in query.identifiers[:_MAX_TERMS]:
+            if subwords(name) != [name]:  # of several sub-words: the whole is rarer than its parts
+                found.append(self._boost(self._term("idents", name[:MAX_TOKEN]), EXACT))
+                found.append(self._boost(self._term("names", name), NAMES))
+        for prefix in query.prefixes:
+            expression = self._query.regex_query(self._schema, "idents", f"{prefix[:MAX_TOKEN]}.*")
+            found.append(self._query.const_score_query(expression, 1.0))
+        return found
+
+    def _filters(self, scope: Scope) -> list[Clause]:
+        must, must_not = self._occur.Must, self._occur.MustNot
+        clauses: list[Clause] = []
+        for field, allowed in (
+            ("path", scope.paths),
+            ("language", scope.languages),
+            ("symbol_kind", scope.kinds),
+        ):
+            if allowed is not None:
+                clauses.append((must, self._in(field, allowed)))
+        for field, barred in (("language", scope.not_languages), ("symbol_kind", scope.not_kinds)):
+            if barred:
+                clauses.append((must_not, self._in(field, barred)))
+        return clauses
+
+    def _phrase(self, text: str) -> tantivy.Query:
+        words: list[Any] = subwords(text)
+        return (
+            self._query.phrase_query(self._schema, "terms", words)
+            if len(words) > 1
+            else self._term("terms", words[0])
+        )
+
+    def _term(self, field: str, value: str) -> tantivy.Query:
+        return self._query.term_query(self._schema, field, value)
+
+    def _in(self, field: str, values: Iterable[str]) -> tantivy.Query:
+        return self._silent(self._query.term_set_query(self._schema, field, sorted(values)))
+
+    def _boost(self, query: tantivy.Query, by: float) -> tantivy.Query:
+        return self._query.boost_query(query, by)
+
+    def _silent(self, query: tantivy.Query) -> tantivy.Query:
+        return self._query.const_score_query(query, 0.0)
+
+    def _any(self, queries: Sequence[tantivy.Query]) -> tantivy.Query:
+        return self._query.boolean_query([(self._occur.Should, query) for query in queries])
+
+    def _all(self, queries: Sequence[tantivy.Query]) -> tantivy.Query:
+        return self._query.boolean_query([(self._occur.Must, query) for query in queries])
+
+
+def candidate(document: Document) -> Candidate:
+    return Candidate(
+        document.path,
+        document.ordinal,
+        document.kind,
+        document.language,
+        document.start_line,
+        document.end_line,
+        document.symbol,
+        document.symbol_kind,
+        document.text,
+    )

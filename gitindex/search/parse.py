@@ -1,0 +1,169 @@
+"""The query language: words, "phrases", prefix*, -negation, and `path:` `lang:` `kind:` `sym:` filters. Pure.
+
+Nothing is a syntax error: an unknown field, a lone quote or a lone minus is plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from gitindex.extract.tokens import subwords
+
+# A field and its value, or a bare item; quotes group, an open quote reaches to the end.
+_ITEM = re.compile(
+    r"""(?P<minus>-?)
+        (?:(?P<field>[A-Za-z]+):(?=\S))?
+        (?:"(?P<quoted>[^"]*)(?:"|$)|(?P<bare>\S+))""",
+    re.VERBOSE,
+)
+_FIELDS = {
+    "path": "path",
+    "file": "path",
+    "lang": "lang",
+    "language": "lang",
+    "kind": "kind",
+    "sym": "sym",
+    "symbol": "sym",
+}
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#|->)[^\W\d]\w*)*\(?\)?")
+_ALIASES = {
+    "py": "python",
+    "js": "javascript",
+    "ts": "typescript",
+    "c++": "cpp",
+    "c#": "csharp",
+    "cs": "csharp",
+    "golang": "go",
+    "rs": "rust",
+    "rb": "ruby",
+    "kt": "kotlin",
+    "sh": "bash",
+    "shell": "bash",
+    "md": "markdown",
+    "yml": "yaml",
+}
+
+
+class Filters(NamedTuple):
+    """Conditions on where a hit may lie, each with its negation."""
+
+    paths: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+
+
+class Query(NamedTuple):
+    text: str  # what a retriever of meaning sees: all wanted words and phrases
+    words: tuple[str, ...]  # plain words as typed
+    phrases: tuple[str, ...]
+    prefixes: tuple[str, ...]  # lower-case, without the star
+    excluded: tuple[str, ...]  # words and phrases that must not occur
+    only: Filters
+    without: Filters
+
+    @property
+    def empty(self) -> bool:
+        return not (self.text or self.only.symbols)
+
+    @property
+    def terms(self) -> list[str]:
+        """Distinct sub-words of what is wanted, in order."""
+        return list(dict.fromkeys(subwords(self.text)))
+
+    @property
+    def identifiers(self) -> list[str]:
+        """Distinct whole identifiers, lower-case, in order."""
+        return list(dict.fromkeys(name.lower() for name in _IDENTIFIER.findall(self.text)))
+
+    @property
+    def symbol(self) -> str:
+        """The name when the whole query is one: `Foo.bar`, `foo_bar()`; "" for anything else."""
+        if self.only.symbols:
+            return self.only.symbols[0]
+        only = self.words[0] if len(self.words) == 1 and not self.phrases and not self.prefixes else ""
+        return only.rstrip("()") if _NAME.fullmatch(only) else ""
+
+    @property
+    def names(self) -> list[str]:
+        """Words that look like identifiers rather than prose, last part of a qualified name."""
+        shaped = (word for word in self.words if _NAME.fullmatch(word) and looks_like_code(word))
+        return list(dict.fromkeys(last_name(word) for word in shaped))
+
+
+def parse(text: str) -> Query:
+    words: list[str] = []
+    phrases: list[str] = []
+    prefixes: list[str] = []
+    excluded: list[str] = []
+    wanted: list[str] = []
+    filters: dict[tuple[bool, str], list[str]] = {}
+    for item in _ITEM.finditer(clean(text)):
+        negated = bool(item["minus"])
+        field = _FIELDS.get((item["field"] or "").lower(), "")
+        value = item["quoted"] if item["quoted"] is not None else item["bare"]
+        if field and value.strip('"'):
+            filters.setdefault((negated, field), []).append(_normal(field, value.strip('"')))
+            continue
+        if item["field"]:  # an unknown field is text: std::string, http://…
+            value = f"{item['field']}:{value}"
+        quoted = item["quoted"] is not None and not item["field"]
+        if not subwords(value):
+            continue
+        if negated:
+            excluded.append(value)
+        elif quoted:
+            phrases.append(value)
+            wanted.append(value)
+        elif value.endswith("*") and _IDENTIFIER.fullmatch(value[:-1]):
+            prefixes.append(value[:-1].lower())
+            wanted.append(value[:-1])
+        else:
+            words.append(value)
+            wanted.append(value)
+    return Query(
+        " ".join(wanted),
+        tuple(words),
+        tuple(phrases),
+        tuple(prefixes),
+        tuple(excluded),
+        _filters(filters, False),
+        _filters(filters, True),
+    )
+
+
+def clean(text: str) -> str:
+    """Text that every index below can take: no lone surrogates, no NUL."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+def language(name: str) -> str:
+    """A language as the index spells it."""
+    lowered = name.strip().lower()
+    return _ALIASES.get(lowered, lowered)
+
+
+def looks_like_code(word: str) -> bool:
+    """snake_case, camelCase, CONSTANT, a.b or a call: prose is none of these."""
+    plain = word.strip("_")
+    return (
+        "_" in word
+        or any(sign in word for sign in (".", "::", "()", "#"))
+        or (plain != plain.lower() and plain != plain.capitalize() and len(plain) > 1)
+    )
+
+
+def last_name(qualified: str) -> str:
+    return re.split(r"\.|::|#|->", qualified.rstrip("()"))[-1]
+
+
+def _normal(field: str, value: str) -> str:
+    if field == "lang":
+        return language(value)
+    return value.lower() if field == "kind" else value
+
+
+def _filters(found: dict[tuple[bool, str], list[str]], negated: bool) -> Filters:
+    return Filters(*(tuple(found.get((negated, field), ())) for field in ("path", "lang", "kind", "sym")))

@@ -1,0 +1,138 @@
+"""The last word on order: definitions, kinds of files, path and symbol matches, coherence, diversity. Pure.
+
+Works on a few hundred candidates. The strength of the boosts depends on what is asked: a query that is a name
+wants the definition, a sentence wants the passage that says it. Equal scores fall back to path and position,
+so one snapshot always answers one query the same way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from gitindex.extract.tokens import subwords
+from gitindex.search.candidate import Scored
+from gitindex.search.filekind import file_kind
+from gitindex.search.parse import Query, last_name
+
+_PENALTY = {
+    "test": 0.8,
+    "example": 0.8,
+    "vendored": 0.7,
+    "generated": 0.6,
+    "stub": 0.7,
+    "package": 0.85,
+    "doc": 0.8,
+    "config": 0.85,
+}
+# A query that names a kind of file wants it.
+_WANTED = {
+    "test": {"test", "tests", "spec", "fixture", "fixtures"},
+    "doc": {"doc", "docs", "readme", "documentation", "changelog", "guide", "license"},
+    "example": {"example", "examples", "demo", "sample"},
+    "config": {"config", "configuration", "settings", "toml", "yaml", "json", "ini"},
+}
+_DEFINES_ALL = 1.0  # the whole query is the name defined here
+_DEFINES_CODE = 0.3  # a word spelled like code is
+_DEFINES_WORD = 0.1  # the sub-words of the name are words of the sentence
+_PATH = 0.15
+_COHERENCE = 0.1
+_REPEAT = 0.85  # each further chunk of one file counts a little less
+_ANCHOR = 0.9  # a file's head tells where, a chunk tells what
+
+
+def rank(found: Iterable[Scored], query: Query) -> list[Scored]:
+    """Best first, all of them, with their final scores."""
+    items = list(found)
+    words = set(query.terms)
+    raised = [item._replace(score=_raised(item, query, words)) for item in items]
+    return _diverse(_coherent(raised))
+
+
+def order(items: Iterable[Scored]) -> list[Scored]:
+    return sorted(items, key=lambda item: (-item.score, item.candidate.path, item.candidate.ordinal))
+
+
+def limit_per_file(items: Sequence[Scored], most: int) -> list[Scored]:
+    """At most so many of one file at the top; the rest follow behind, nothing is lost."""
+    seen: Counter[str] = Counter()
+    first: list[Scored] = []
+    later: list[Scored] = []
+    for item in items:
+        seen[item.candidate.path] += 1
+        (first if seen[item.candidate.path] <= most else later).append(item)
+    return first + later
+
+
+def _raised(item: Scored, query: Query, words: set[str]) -> float:
+    found = item.candidate
+    score = item.score + _definition(found.symbol, query, words) + _PATH * _path_match(found.path, words)
+    if found.chunk_kind == "anchor":
+        score *= _ANCHOR
+    kind = file_kind(found.path)
+    if words & _WANTED.get(kind, set()):
+        return score
+    return score * _PENALTY.get(kind, 1.0)
+
+
+def _definition(symbol: str, query: Query, words: set[str]) -> float:
+    """How much the chunk's own definition is what the query names."""
+    if not symbol:
+        return 0.0
+    name = last_name(symbol)
+    if query.symbol:
+        return _names(symbol, query.symbol)
+    if any(name.lower() == wanted.lower() for wanted in query.names):
+        return _DEFINES_CODE
+    parts = set(subwords(name))
+    return _DEFINES_WORD * len(parts & words) / len(parts) if parts else 0.0
+
+
+def _names(symbol: str, wanted: str) -> float:
+    """`Outer.inner` for inner, outer.inner and Outer.inner; spelled alike beats alike but for case."""
+    for same, score in ((str, _DEFINES_ALL), (str.lower, 0.8 * _DEFINES_ALL)):
+        have, want = same(symbol), same(wanted)
+        if have == want or have.endswith("." + want):
+            return score
+    return 0.3 * _DEFINES_ALL if last_name(symbol).lower() == last_name(wanted).lower() else 0.0
+
+
+def _path_match(path: str, words: set[str]) -> float:
+    """The share of the file name's words in the query, and a little for its directories'."""
+    folder, _, name = path.rpartition("/")
+    stem = set(subwords(name.rpartition(".")[0] or name))
+    above = set(subwords(folder))
+    of_name = len(stem & words) / len(stem) if stem else 0.0
+    of_folder = len(above & words) / len(above) if above else 0.0
+    return of_name + 0.3 * of_folder
+
+
+def _coherent(items: list[Scored]) -> list[Scored]:
+    """A file with several good chunks is more likely to be about the question."""
+    best = max((item.score for item in items), default=0.0)
+    total: defaultdict[str, float] = defaultdict(float)
+    top: defaultdict[str, float] = defaultdict(float)
+    for item in items:
+        total[item.candidate.path] += item.score
+        top[item.candidate.path] = max(top[item.candidate.path], item.score)
+
+    def bonus(path: str) -> float:
+        rest = total[path] - top[path]
+        return _COHERENCE * best * rest / (rest + best) if rest > 0 and best > 0 else 0.0
+
+    # Only the file's best chunk gains: its neighbours were found on their own merits.
+    return [
+        item._replace(score=item.score + bonus(item.candidate.path))
+        if item.score == top[item.candidate.path]
+        else item
+        for item in items
+    ]
+
+
+def _diverse(items: list[Scored]) -> list[Scored]:
+    seen: Counter[str] = Counter()
+    out = []
+    for item in order(items):
+        out.append(item._replace(score=item.score * _REPEAT ** seen[item.candidate.path]))
+        seen[item.candidate.path] += 1
+    return order(out)

@@ -1,0 +1,117 @@
+"""Regular expressions: identifiers that must occur narrow by index, RE2 verifies line by line.
+
+RE2 (Arrow's) takes time linear in the text, so no pattern can run away; what it lacks (look-around, back
+references) is a named error. Narrowing never loses a match: without a sure identifier every chunk is read.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from gitindex.errors import UsageError
+from gitindex.extract.tokens import MAX_TOKEN
+from gitindex.search.candidate import Candidate
+
+# The parser of `re` under its 3.11+ name; the syntax tree is what we are after, not the matcher.
+from re import _parser as sre  # type: ignore[attr-defined]  # isort: skip
+from re import _constants as sre_constants  # type: ignore[attr-defined]  # isort: skip
+
+_MIN_PIECE = 2
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BATCH_LINES = 20_000
+# Identifiers are indexed cut, so one of this length may go on with anything; beyond ASCII, with few characters.
+LONG_IDENTIFIER = f"[a-z0-9_]{{{MAX_TOKEN}}}|.*[^\\x00-\\x7f].*"
+
+
+class Match(NamedTuple):
+    candidate: Candidate
+    lines: tuple[int, ...]  # matching line numbers
+
+
+def check(pattern: str) -> None:
+    """Raises UsageError for a pattern RE2 does not take."""
+    matching(pattern, ["x"])
+
+
+def narrowing(pattern: str) -> list[str]:
+    """Expressions over identifiers; a chunk with a match has an identifier for each, or one of unknown end."""
+    pieces: set[str] = set()
+    for literal in required(pattern):
+        pieces |= {piece.lower() for piece in _WORD.findall(literal) if len(piece) >= _MIN_PIECE}
+    return sorted(f".*{piece}.*" for piece in pieces if len(piece) <= MAX_TOKEN)
+
+
+def required(pattern: str) -> list[str]:
+    """ASCII literals that every match contains."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = sre.parse(pattern)
+    except (re.error, RecursionError, OverflowError, ValueError):
+        return []  # RE2 may still know the syntax
+    return _literals(tree)
+
+
+def verify(pattern: str, candidates: Iterable[Candidate]) -> Iterator[Match]:
+    """Candidates with at least one matching line, in the order given."""
+    batch: list[Candidate] = []
+    lines = 0
+    for candidate in candidates:
+        batch.append(candidate)
+        lines += (candidate.text or "").count("\n") + 1
+        if lines >= _BATCH_LINES:
+            yield from _verify(pattern, batch)
+            batch, lines = [], 0
+    yield from _verify(pattern, batch)
+
+
+def matching(pattern: str, lines: Sequence[str]) -> list[bool]:
+    """Which lines match. Raises UsageError for a pattern RE2 does not take."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        found = pc.match_substring_regex(pa.array(lines, pa.string()), pattern)
+    except pa.ArrowInvalid as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(
+            f"bad pattern {pattern!r}: {reason}", hint="RE2 syntax: no look-around, no back references"
+        ) from None
+    result: list[bool] = found.to_pylist()
+    return result
+
+
+def _verify(pattern: str, batch: list[Candidate]) -> Iterator[Match]:
+    texts = [[line.rstrip("\r") for line in (candidate.text or "").split("\n")] for candidate in batch]
+    hits = iter(matching(pattern, list(chain.from_iterable(texts)))) if batch else iter(())
+    for candidate, lines in zip(batch, texts, strict=True):
+        numbers = tuple(candidate.start_line + at for at, _ in enumerate(lines) if next(hits))
+        if numbers:
+            yield Match(candidate, numbers)
+
+
+def _literals(tree: Any) -> list[str]:
+    """Runs of literal characters at the top level and inside groups that always take part."""
+    found: list[str] = []
+    run: list[str] = []
+
+    def end() -> None:
+        if run:
+            found.append("".join(run))
+            run.clear()
+
+    for operation, argument in tree:
+        if operation is sre_constants.LITERAL and argument < 128:
+            run.append(chr(argument))
+            continue
+        end()
+        if operation is sre_constants.SUBPATTERN:
+            found += _literals(argument[3])
+        elif operation in (sre_constants.MAX_REPEAT, sre_constants.MIN_REPEAT) and argument[0] >= 1:
+            found += _literals(argument[2])
+    end()
+    return found

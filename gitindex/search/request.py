@@ -1,0 +1,50 @@
+"""What is asked, and what may be asked: values only.
+
+Every text is a valid query; what cannot be answered is a named error, never a surprise below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitindex.errors import UsageError
+
+HYBRID, LEXICAL, SEMANTIC, SYMBOL, REGEX = "hybrid", "lexical", "semantic", "symbol", "regex"
+MODES = (HYBRID, LEXICAL, SEMANTIC, SYMBOL, REGEX)
+MAX_QUERY_CHARS = 4000
+MAX_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question (QU-1). Empty filters do not filter."""
+
+    query: str = ""
+    mode: str = HYBRID
+    limit: int = 10
+    globs: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+    session: str = ""
+
+    @property
+    def asks_metadata(self) -> bool:
+        return bool(self.tags or self.since or self.until or self.session)
+
+
+def check(request: Request) -> None:
+    """Raises UsageError for a question that has no meaning."""
+    if request.mode not in MODES:
+        raise UsageError(f"unknown mode {request.mode!r}", hint=f"use one of {', '.join(MODES)}")
+    if not 1 <= request.limit <= MAX_LIMIT:
+        raise UsageError(f"limit must be between 1 and {MAX_LIMIT}, found {request.limit}")
+    if len(request.query) > MAX_QUERY_CHARS:
+        raise UsageError(f"the query has {len(request.query):,} characters, more than {MAX_QUERY_CHARS:,}")
+    if not request.query.strip() and not request.asks_metadata:
+        raise UsageError(
+            "nothing to search for: no query and no tag, date or session filter",
+            hint="gitindex search QUERY",
+        )

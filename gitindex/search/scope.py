@@ -1,0 +1,105 @@
+"""Where a hit may lie: filters of the request and of the query text, resolved against the files of a snapshot. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from gitindex.files.ignore import Ignore, IgnoreRules
+from gitindex.search.filekind import KINDS as FILE_KINDS
+from gitindex.search.filekind import file_kind
+from gitindex.search.parse import Query, clean, language
+from gitindex.search.request import Request
+
+_GLOB = frozenset("*?[")
+
+
+class Scope(NamedTuple):
+    """None allows everything; an empty set allows nothing."""
+
+    paths: frozenset[str] | None = None
+    languages: frozenset[str] | None = None
+    kinds: frozenset[str] | None = None  # symbol kinds
+    not_languages: frozenset[str] = frozenset()
+    not_kinds: frozenset[str] = frozenset()
+
+    @property
+    def open(self) -> bool:
+        return self == Scope()
+
+    @property
+    def nothing(self) -> bool:
+        return any(
+            allowed is not None and not allowed for allowed in (self.paths, self.languages, self.kinds)
+        )
+
+    def admits(self, path: str, language: str, kind: str) -> bool:
+        return (
+            (self.paths is None or path in self.paths)
+            and (self.languages is None or language in self.languages)
+            and (self.kinds is None or kind in self.kinds)
+            and language not in self.not_languages
+            and kind not in self.not_kinds
+        )
+
+
+def resolve(
+    request: Request, query: Query, noted: Iterable[str] | None, files: Callable[[], Mapping[str, str]]
+) -> Scope:
+    """`noted`: paths the metadata filters leave, None without such filters; `files` maps paths to languages."""
+    wanted = {clean(kind).lower() for kind in request.kinds} | set(query.only.kinds)
+    unwanted = set(query.without.kinds)
+    tests = _path_tests(request, query, wanted, unwanted)
+    paths = None if noted is None else frozenset(noted)
+    if tests:
+        known = files() if paths is None else paths
+        paths = frozenset(path for path in known if all(test(path) for test in tests))
+    languages = {language(name) for name in request.languages} | set(query.only.languages)
+    symbols = wanted - set(FILE_KINDS)
+    return Scope(
+        paths,
+        frozenset(languages) or None,
+        frozenset(symbols) or None,
+        frozenset(query.without.languages),
+        frozenset(unwanted - set(FILE_KINDS)),
+    )
+
+
+def _path_tests(
+    request: Request, query: Query, wanted: set[str], unwanted: set[str]
+) -> list[Callable[[str], bool]]:
+    """Conditions on a path, all of which must hold."""
+    tests: list[Callable[[str], bool]] = []
+    globs = tuple(clean(glob) for glob in request.globs if clean(glob).strip())
+    if globs:
+        tests.append(glob_test(globs))
+    if query.only.paths:
+        tests.append(_any([_path_test(value) for value in query.only.paths]))
+    tests += [_not(_path_test(value)) for value in query.without.paths]
+    kinds, others = wanted & set(FILE_KINDS), unwanted & set(FILE_KINDS)
+    if kinds:
+        tests.append(lambda path: file_kind(path) in kinds)
+    if others:
+        tests.append(lambda path: file_kind(path) not in others)
+    return tests
+
+
+def glob_test(globs: tuple[str, ...]) -> Callable[[str], bool]:
+    """The ignore language: `*.py` at any depth, `src/**`, a directory stands for what is below it."""
+    rules = Ignore([IgnoreRules.globs(globs)])
+    return lambda path: rules.ignored(path, False)
+
+
+def _path_test(value: str) -> Callable[[str], bool]:
+    if _GLOB & set(value):
+        return glob_test((value,))
+    lowered = value.lower()
+    return lambda path: lowered in path.lower()
+
+
+def _any(tests: list[Callable[[str], bool]]) -> Callable[[str], bool]:
+    return lambda path: any(test(path) for test in tests)
+
+
+def _not(test: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda path: not test(path)
