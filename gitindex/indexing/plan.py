@@ -67,11 +67,13 @@ class Planner:
         write: list[Work] = []
         before: dict[str, FileRecord] = {}
         gone: list[str] = []
+        kept: list[str] = []
         for key in sorted(wanted):
             item = wanted[key]
             old = self._view.record(key) if self._view else None
             work = self._work(item) if item is not None else None
             if old is not None and work is not None and _same(old, work):
+                kept.extend([] if old.skip else [key])
                 continue
             if old is not None:
                 before[key] = old
@@ -79,6 +81,10 @@ class Planner:
                 write.append(work)
             elif old is not None:
                 gone.append(key)
+        coming = [work.key for work in write if work.skip is None]
+        # A degraded snapshot may hold a collision between files that did not change since.
+        tolerated = kept if self._view is not None and self._view.manifest.degraded else []
+        self._check_collisions([*coming, *tolerated], gone)
         return self._finish(write, gone, before)
 
     def _candidates(self, whole: bool) -> Mapping[str, Candidate | None]:
@@ -151,29 +157,29 @@ class Planner:
         return content.data
 
     def _finish(self, write: list[Work], gone: list[str], before: dict[str, FileRecord]) -> Plan:
-        self._check_collisions(write, gone)
         overlay = {path: OverlayEntry(path, "", 0, 0, 0, 0) for path in self._source.dirty_paths}
         overlay.update(self._seen)
         return Plan(tuple(write), tuple(gone), overlay, before, tuple(self._failures))
 
-    def _check_collisions(self, write: list[Work], gone: list[str]) -> None:
+    def _check_collisions(self, keys: list[str], gone: list[str]) -> None:
         """Two indexed paths that one case-insensitive file system cannot both hold (EL-2)."""
         for key, other in self._source.twins:
             self._failures.append(
                 FileError("nfc_twin", f"{other!r} is another spelling of {key!r}; only one is indexed", key)
             )
         coming: dict[str, str] = {}
+        told: set[frozenset[str]] = set()
         leaving = set(gone)
-        for work in write:
-            if work.skip is not None:
-                continue
-            rivals = {coming.get(casefold_key(work.key), work.key)}
+        for key in keys:
+            rivals = {coming.get(casefold_key(key), key)}
             if self._view is not None:
-                rivals |= self._view.folded(work.key) - leaving
-            for rival in sorted(rivals - {work.key}):
-                message = f"{work.key!r} and {rival!r} differ only in case"
-                self._failures.append(FileError("case_collision", message, work.key))
-            coming[casefold_key(work.key)] = work.key
+                rivals |= self._view.folded(key) - leaving
+            for rival in sorted(rivals - {key}):
+                if frozenset((key, rival)) not in told:
+                    told.add(frozenset((key, rival)))
+                    message = f"{key!r} and {rival!r} differ only in case"
+                    self._failures.append(FileError("case_collision", message, key))
+            coming[casefold_key(key)] = key
 
 
 def refuse_failures(plan: Plan) -> None:
