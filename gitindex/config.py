@@ -34,6 +34,7 @@ FILE_NAME = ".gitindex.toml"
 IGNORE_NAME = ".gitindexignore"
 RANKING_VERSION = "1"
 _MAX_CONFIG_BYTES = 64 * 1024
+_REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
 _PROVIDERS = ("none", "static", "fake", "sentence-transformers")
 
 
@@ -280,12 +281,18 @@ def _query(reader: _Reader, table: Mapping[str, Any]) -> QuerySettings:
 
 
 def _remote(reader: _Reader, table: Mapping[str, Any]) -> RemoteProposal:
-    reader.only("remote", table, {"url", "keys", "branches"})
+    reader.only("remote", table, {"url", "keys", "branches", "repository"})
     url = reader.text("remote", table, "url", "")
     if url and not url.startswith(("s3://", "file://")):
         raise reader.error("remote", "url", f"{url!r} must start with s3:// or file://")
+    repository = reader.text("remote", table, "repository", "")
+    if repository and not _REPOSITORY.fullmatch(repository):
+        raise reader.error("remote", "repository", f"{repository!r} is not a repository id")
     return RemoteProposal(
-        url, reader.texts("remote", table, "keys"), reader.texts("remote", table, "branches")
+        url,
+        reader.texts("remote", table, "keys"),
+        reader.texts("remote", table, "branches"),
+        repository,
     )
 
 

@@ -181,7 +181,7 @@ def _composer(now: Manifest, snapshot_id: str, epoch: int, newer: tuple[Segment,
             lexical=words,
             overlay=kept,
             counts=replace(now.counts, tombstones_added=0),
-            timings_ms={},
+            timings_ms={name: ms for name, ms in now.timings_ms.items() if name == "total"},
         )
 
     return compose

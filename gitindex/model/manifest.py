@@ -68,6 +68,7 @@ class Origin:
     base_commit: str | None = None
     signer: str | None = None
     remote: str | None = None
+    toc: str | None = None  # hash of the signed table of contents it was fetched by
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ class RemoteProposal:
     url: str = ""
     keys: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
+    repository: str = ""  # the id for clones that cannot know it: shallow ones
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from gitindex.indexing.compose import marker
 from gitindex.indexing.plan import Plan, Planner, refuse_failures
 from gitindex.indexing.vectors import VectorCache, Vectors
 from gitindex.indexing.write import Outcome, Progress, Task, write
+from gitindex.model import portable
 from gitindex.model.changes import ChangeSet
 from gitindex.model.ids import blob_id, ulid
 from gitindex.model.manifest import Artifact, Counts, FileError, Manifest, Origin, Segment
@@ -38,11 +39,14 @@ LEASE_WAIT = 30.0
 @dataclass(frozen=True, slots=True)
 class SyncOptions:
     full: bool = False  # write every file anew
-    commit_only: bool = False  # HEAD without the working tree
+    commit_only: bool = False  # `rev` without the working tree
+    rev: str = "HEAD"
     allow_degraded: bool = False
     lease_wait: float = LEASE_WAIT
     workers: int = 0  # 0: as many as cores
     lease_ttl_ms: int = lease.TTL_MS
+    portable: bool = False  # the marker names no path of this machine: the snapshot is for others
+    share: Callable[[str], bool] | None = None  # the paths to write; None: all (RE-8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def open_source(codebase: Codebase, options: SyncOptions, *, bulk: bool) -> GitS
     if codebase.repo is None:
         return DirectorySource(codebase.root, max_bytes=limit)
     if options.commit_only:
-        return open_commit(codebase.repo, "HEAD", max_bytes=limit, bulk=bulk)
+        return open_commit(codebase.repo, options.rev, max_bytes=limit, bulk=bulk)
     untracked = codebase.settings.index.untracked
     nested = codebase.settings.index.submodules
     return open_worktree(codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk)
@@ -126,7 +130,10 @@ def make_plan(
 ) -> Plan:
     rules = _ignore_bytes(codebase, source, options)
     planner = Planner(view, source, make_policy(codebase.settings, rules))
-    return planner.plan(whole=whole or (view is not None and _rules_changed(view, source, rules)))
+    plan = planner.plan(whole=whole or (view is not None and _rules_changed(view, source, rules)))
+    if options.share is None:
+        return plan
+    return replace(plan, write=tuple(work for work in plan.write if options.share(work.key)))
 
 
 def _ignore_bytes(codebase: Codebase, source: Source, options: SyncOptions) -> bytes | None:
@@ -254,6 +261,7 @@ def _task(job: Job, track: Progress) -> Task:
     cache = VectorCache(codebase.layout.embeddings, embedder.identity) if embedder and cached else None
     vectors = Vectors(embedder, cache)
     fingerprint = config.marker_fingerprint(codebase.settings, vectors.dimension)
+    root = portable.ROOT if job.options.portable else str(codebase.root)
 
     def report(phase: str, done: int, total: int) -> None:
         track(phase, done, total)
@@ -268,7 +276,7 @@ def _task(job: Job, track: Progress) -> Task:
         vectors=vectors,
         parent=job.parent,
         unlist=job.base.unlist,
-        marker=lambda counts: marker(str(codebase.root), fingerprint, counts, job.snapshot_id),
+        marker=lambda counts: marker(root, fingerprint, counts, job.snapshot_id),
         check=job.lease.check,
         workers=job.options.workers or os.cpu_count() or 1,
         progress=report,
@@ -278,6 +286,7 @@ def _task(job: Job, track: Progress) -> Task:
 def _publish(job: Job, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
     codebase, parent = job.codebase, job.parent.manifest if job.parent else None
     verifier = job.parent.verifier if job.parent else Verifier(codebase.layout)
+    spent = {name: round(value * 1000) for name, value in seconds.items()}
 
     def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], overlay: Artifact) -> Manifest:
         return Manifest(
@@ -296,7 +305,7 @@ def _publish(job: Job, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
             counts=outcome.counts,
             embedder=outcome.embedder,
             dimension=outcome.dimension,
-            timings_ms={name: round(value * 1000) for name, value in seconds.items()},
+            timings_ms={**spent, "total": sum(spent.values()) + (parent.timings_ms.get("total", 0) if parent else 0)},
             origin=parent.origin if parent else Origin(),
             degraded=bool(outcome.errors),
             errors=outcome.errors,

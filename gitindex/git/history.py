@@ -1,0 +1,51 @@
+"""Questions about history that sharing asks: who this repository is, where a commit stands."""
+
+from __future__ import annotations
+
+from gitindex.git.repo import Repo
+from gitindex.git.run import run
+
+
+def first_root(repo: Repo, commit: str) -> str | None:
+    """The commit where the first-parent line of `commit` begins; None in a shallow clone, which cannot know.
+
+    Merging another project adds roots, but not to this line: the answer stays what it was.
+    """
+    if repo.shallow:
+        return None
+    out = run(repo.root, "rev-list", "--first-parent", "--max-parents=0", "--end-of-options", commit)
+    return out.decode().split()[-1]
+
+
+def configured(repo: Repo, name: str) -> str:
+    """A value of the user's git configuration, "" without one."""
+    out = run(repo.root, "config", "--get", name, ok=(0, 1))
+    return out.decode("utf-8", "replace").removesuffix("\n")
+
+
+def configure(repo: Repo, name: str, value: str) -> None:
+    run(repo.root, "config", "--local", name, value)
+
+
+def branches_with(repo: Repo, commit: str) -> tuple[str, ...]:
+    """Branches that contain `commit`: as the remotes have them, or the local ones where there is no remote."""
+    listed = "--format=%(refname:lstrip=3)"
+    if run(repo.root, "for-each-ref", "--count=1", "refs/remotes"):
+        out = run(repo.root, "for-each-ref", listed, f"--contains={commit}", "refs/remotes")
+    else:
+        out = run(
+            repo.root, "for-each-ref", "--format=%(refname:lstrip=2)", f"--contains={commit}", "refs/heads"
+        )
+    return tuple(name for name in out.decode("utf-8", "surrogateescape").split("\n") if name)
+
+
+def default_branch(repo: Repo) -> str:
+    """What the remote calls its default branch, "" when this clone does not know."""
+    out = run(repo.root, "symbolic-ref", "-q", "refs/remotes/origin/HEAD", ok=(0, 1))
+    return out.decode("utf-8", "surrogateescape").strip().removeprefix("refs/remotes/origin/")
+
+
+def newest(repo: Repo, limit: int) -> list[str]:
+    """The newest commits of all branches, local and remote."""
+    out = run(repo.root, "rev-list", f"--max-count={limit}", "--branches", "--remotes", "--tags")
+    return out.decode().split()

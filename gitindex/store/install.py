@@ -1,0 +1,105 @@
+"""Putting proven files of a published snapshot into a store (RE-3, RE-6).
+
+Nothing becomes visible here: the result is a parent for the next publish, exactly as a sibling's snapshot is. A
+file that a snapshot of this store references is never replaced by other bytes. Needs the lease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from gitindex.errors import IntegrityError, StoreCorrupt
+from gitindex.model import portable
+from gitindex.model.manifest import Manifest
+from gitindex.store import atomic, manifests, steps
+from gitindex.store.integrity import Verifier
+from gitindex.store.layout import Layout
+
+
+def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path]) -> list[Path]:
+    """Link `files` (artifact path → a file whose hash was checked) to their places; returns what is new.
+
+    Raises IntegrityError when a name belongs to other bytes here. A crash leaves unreferenced files for gc.
+    """
+    steps.reach("fetch.install")
+    taken = _referenced(layout)
+    new: list[Path] = []
+    folders: set[Path] = set()
+    atomic.sync_all(set(files.values()))
+    try:
+        for artifact in portable.artifacts(manifest):
+            target, source = layout.base / artifact.path, files[artifact.path]
+            if taken.get(artifact.path, artifact.sha256) != artifact.sha256:
+                raise IntegrityError(
+                    f"{artifact.path} is the name of something else in this store", hint="gitindex verify"
+                )
+            if source == target:
+                continue
+            new.extend([] if artifact.path in taken else [target])
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.unlink(missing_ok=True)
+            atomic.link_or_copy(source, target)
+            folders.add(target.parent)
+    except BaseException:
+        uninstall(layout, new)
+        raise
+    _sync_folders(layout, folders)
+    steps.reach("fetch.installed")
+    return new
+
+
+def uninstall(layout: Layout, paths: Iterable[Path]) -> None:
+    """Take back what `install` added, and the directories that only held it."""
+    parents: set[Path] = set()
+    for path in paths:
+        path.unlink(missing_ok=True)
+        parents.update(parent for parent in path.parents if layout.base in parent.parents)
+    kept = {layout.tables, layout.segments, layout.lexicals}
+    for folder in sorted(parents - kept, key=lambda path: len(path.parts), reverse=True):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def adopt(layout: Layout, manifest: Manifest) -> Manifest:
+    """Keep an installed snapshot under its own id (build areas only: their marker names no root)."""
+    local = _local(layout, manifest)
+    home = layout.snapshot(manifest.snapshot_id)
+    home.mkdir(parents=True, exist_ok=True)
+    atomic.write_bytes(layout.base / local.overlay.path, b"")
+    manifests.write(layout, local)
+    return local
+
+
+def proven(layout: Layout, manifest: Manifest) -> Verifier:
+    """A verifier that knows the files of an install by this process: hashed on arrival, linked since."""
+    verifier = Verifier(layout)
+    for artifact in portable.artifacts(manifest):
+        verifier.adopt(artifact)
+    return verifier
+
+
+def _local(layout: Layout, manifest: Manifest) -> Manifest:
+    return replace(manifest, store_id=layout.id)
+
+
+def _referenced(layout: Layout) -> dict[str, str]:
+    """Artifact path → hash, over every snapshot of the store."""
+    found: dict[str, str] = {}
+    for snapshot_id in manifests.ids(layout):
+        try:
+            manifest = manifests.read(layout, snapshot_id)
+        except StoreCorrupt:  # an unfinished publish references nothing
+            continue
+        found.update((artifact.path, artifact.sha256) for artifact in manifest.artifacts())
+    return found
+
+
+def _sync_folders(layout: Layout, folders: set[Path]) -> None:
+    """Every directory that gained an entry, up to the store."""
+    every = {
+        parent for folder in folders for parent in (folder, *folder.parents) if layout.base in parent.parents
+    }
+    for folder in every:
+        atomic.sync_directory(folder)
