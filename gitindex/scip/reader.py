@@ -125,19 +125,19 @@ class IndexFile:
         info = message.tool_info
         return Tool(info.name, info.version, message.project_root, message.text_document_encoding)
 
-    def documents(self, messages: Any = None) -> Iterator[Any]:  # noqa: ANN401 - classes built at run time
+    def documents(self, messages: Any = None) -> Iterator[Any]:
         """Parsed documents, one at a time, of the plain schema unless another rendering is given."""
         yield from self._parse(self.layout.documents, (messages or schema.plain()).Document)
 
-    def document(self, span: tuple[int, int], messages: Any) -> Any:  # noqa: ANN401
+    def document(self, span: tuple[int, int], messages: Any) -> Any:
         """One document by its span; None, and one more damaged, when it does not parse."""
         return next(self._parse((span,), messages.Document), None)
 
-    def externals(self, messages: Any = None) -> Iterator[Any]:  # noqa: ANN401
+    def externals(self, messages: Any = None) -> Iterator[Any]:
         """Symbols of other packages that the tool described."""
         yield from self._parse(self.layout.externals, (messages or schema.plain()).SymbolInformation)
 
-    def _parse(self, spans: tuple[tuple[int, int], ...], message: Any) -> Iterator[Any]:  # noqa: ANN401
+    def _parse(self, spans: tuple[tuple[int, int], ...], message: Any) -> Iterator[Any]:
         for start, end in spans:
             try:
                 parsed = message.FromString(self._map[start:end])

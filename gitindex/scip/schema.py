@@ -129,5 +129,5 @@ def _add_field(
     field.label = _FIELD.LABEL_REPEATED if repeated else _FIELD.LABEL_OPTIONAL
 
 
-def _message(pool: descriptor_pool.DescriptorPool, name: str) -> Any:  # noqa: ANN401 - built at run time
+def _message(pool: descriptor_pool.DescriptorPool, name: str) -> Any:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(name))

@@ -150,6 +150,20 @@ def tail(symbol: bytes) -> Tail | None:
     return Tail(name[0], name[1], end, suffix) if name and suffix else None
 
 
+def tail_name(symbol: bytes) -> bytes:
+    """The name in the last descriptor of a global symbol, b"" outside the grammar: `tail` without the
+    rest.
+    """
+    end = len(symbol) - 1
+    last = symbol[-1:]
+    if last == b"." and symbol[-2:-1] == b")":
+        end = symbol.rfind(b"(")
+    if end > 0 and symbol[end - 1] != 96 and last in b"#./:!":
+        return symbol[len(symbol[:end].rstrip(_LENIENT)) : end]
+    found = tail(symbol)
+    return found.name if found else b""
+
+
 def _tail_name(symbol: bytes, end: int) -> tuple[bytes, int] | None:
     if symbol[end - 1 : end] != b"`":
         start = len(symbol[:end].rstrip(_LENIENT))

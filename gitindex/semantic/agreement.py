@@ -66,22 +66,41 @@ class Aliases:
 
 
 def agrees(text: bytes, symbol: bytes, last: Tail, aliases: Aliases) -> bool:
-    """`aliases` of the file that holds the text may explain a difference."""
+    """Whether text and symbol agree, if need be by an alias of the file that holds the text."""
+    return agrees_anywhere(text, symbol, last) or renamed(text, symbol, last, aliases)
+
+
+def agrees_anywhere(text: bytes, symbol: bytes, last: Tail) -> bool:
+    """Whether they agree in any file: the part of the question whose answer can be kept."""
     if not text or text == last.name or text in _KEYWORDS:
         return True
     before, _, after = text.partition(b" as ")
     if after:  # some tools cover `name as alias` with one range
-        return agrees(before.strip(), symbol, last, aliases)
+        return agrees_anywhere(before.strip(), symbol, last)
     bare = text.strip(b"'\"`")
     if bare == last.name or _spelled_like(bare, last):
         return True
-    if last.name in _CONSTRUCTORS and last.suffix in ("method", "meta", "term"):
-        parent = tail(symbol[: last.start])
-        if parent is not None and agrees(text, symbol[: last.start], parent, aliases):
-            return True
-    if last.suffix in ("namespace", "meta") and _is_module(bare, symbol, last):
+    parent = _constructed(symbol, last)
+    if parent is not None and agrees_anywhere(text, symbol[: last.start], parent):
         return True
-    return aliases.explain(bare, last, symbol.partition(b" ")[0])
+    return last.suffix in ("namespace", "meta") and _is_module(bare, symbol, last)
+
+
+def renamed(text: bytes, symbol: bytes, last: Tail, aliases: Aliases) -> bool:
+    """Whether this file gives the symbol, or the type it constructs, the name that stands there."""
+    bare = text.partition(b" as ")[0].strip(b" '\"`")
+    scheme = symbol.partition(b" ")[0]
+    if aliases.explain(bare, last, scheme):
+        return True
+    parent = _constructed(symbol, last)
+    return parent is not None and aliases.explain(bare, parent, scheme)
+
+
+def _constructed(symbol: bytes, last: Tail) -> Tail | None:
+    """The type whose constructor the symbol is."""
+    if last.name in _CONSTRUCTORS and last.suffix in ("method", "meta", "term"):
+        return tail(symbol[: last.start])
+    return None
 
 
 def _spelled_like(text: bytes, last: Tail) -> bool:

@@ -1,9 +1,9 @@
 """From a SCIP file to rows ready for storage, document by document (SE-7, SE-8).
 
-Two passes over the memory map. The first interns symbols, places every occurrence in the file's own text and
-weighs the text against the symbol; only small arrays stay. Then everything that needs the whole index is
-known: which packages are the project's own, what is defined, which sibling a contradicted reference meant.
-The second pass yields one `Document` at a time with definitions, hover text and relationships.
+Two passes over the memory map. The first (`firstpass`) interns symbols, places every occurrence in the
+file's own text and weighs the text against the symbol. Then everything that needs the whole index is known:
+which packages are the project's own, what is defined, which sibling a contradicted reference meant. The
+second pass yields one `Document` at a time with definitions, hover text and relationships.
 
 Only regular tracked files are taken, by their tracked bytes; every other document is named in `rejected`.
 """
@@ -14,7 +14,7 @@ import hashlib
 import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,24 +22,15 @@ import numpy.typing as npt
 from gitindex.errors import UnsafePath
 from gitindex.model.paths import path_key
 from gitindex.scip import schema, symbols
-from gitindex.scip.placement import Source
-from gitindex.scip.positions import Rules
-from gitindex.scip.ranges import Ints, Ranges, decode_all
+from gitindex.scip.ranges import Ints
 from gitindex.scip.reader import IndexFile, Tool
 from gitindex.semantic import describe
-from gitindex.semantic.agreement import Aliases, agrees
-from gitindex.semantic.interning import Interner
+from gitindex.semantic.firstpass import BATCH_OCCURRENCES, FirstPass, Part, Small
+from gitindex.semantic.interning import Interner, SymbolTable
 
 EXACT, DEMOTED, REPAIRED = 0, 1, 2
 QUALITY_SHIFT = 7  # flags = SCIP roles (7 bits) | quality << 7
 ReadBlob = Callable[[str], bytes | None]
-
-_RULES = {
-    "scip-python": Rules(schema.UTF16, bom_is_column=True),
-    "scip-typescript": Rules(schema.UTF16, unicode_breaks=True),
-    "scip-java": Rules(schema.UTF16),
-    "scip-dotnet": Rules(schema.UTF16),
-}
 
 
 class Document(NamedTuple):
@@ -54,8 +45,8 @@ class Document(NamedTuple):
     path: str
     hashes: npt.NDArray[np.int64]
     locals: int
-    occurrences: npt.NDArray[np.int32]
-    definitions: npt.NDArray[np.int32]
+    occurrences: Small
+    definitions: Small
     relationships: list[tuple[int, int, int]]  # symbol hash, target hash, describe.* flags
     hover: bytes  # describe.read
     interface_hash: str  # of what other files can see
@@ -68,7 +59,7 @@ class Summary:
 
     tool: Tool
     truncated: bool
-    damaged: int = 0
+    damaged: int = 0  # documents that do not parse
     documents: int = 0
     occurrences: int = 0
     demoted: int = 0
@@ -78,37 +69,30 @@ class Summary:
     rejected: list[tuple[str, str]] = field(default_factory=list)  # (path as written, reason)
 
 
-class _Part(NamedTuple):
-    """What the first pass keeps of one document."""
-
-    number: int  # which document of the file
-    ids: npt.NDArray[np.int32]
-    rows: npt.NDArray[np.int32]  # line, column, end_line, end_column, flags: one row per occurrence
-    defined: npt.NDArray[np.int32]  # positions of definitions within ids
-    enclosing: npt.NDArray[np.int32]  # one row of four per definition; 0 where unknown
-    contradicted: list[tuple[int, bytes]]  # (position within ids, text found there)
-
-
 class Decoded:
     """An index after the first pass; `documents` is the second."""
 
     def __init__(
         self, file: IndexFile, read: ReadBlob, *, prefix: str = "", known: Callable[[int], bool] | None = None
     ) -> None:
-        """`prefix` is the project root within the repository; `known` tells symbols the store already
-        defines.
+        """`prefix` is the project root within the repository; `known` tells symbols the store defines
+        already.
         """
         self._file = file
         self._prefix = prefix
         self.summary = Summary(file.tool(), file.truncated)
-        self._interner = Interner()
-        self._parts: dict[str, list[_Part]] = {}
-        self._first_pass(read)
+        first = FirstPass(self.summary.tool.name)
+        self._take_documents(first, read)
+        self._parts = first.parts
+        self._interner = first.interner
+        self.summary.out_of_range = first.out_of_range
         defined = {
-            int(i) for parts in self._parts.values() for p in parts for i in p.ids[p.defined] if i >= 0
+            i for parts in self._parts.values() for p in parts for i in p.ids[p.defined].tolist() if i >= 0
         }
-        described = [info.symbol for info in file.externals(schema.raw())]
-        self._table = self._interner.resolve(defined, described, known)
+        described = frozenset(info.symbol for info in file.externals(schema.raw()))
+        self._table = SymbolTable(first.interner, defined, described, known)
+        # Interned number → number of its description in the document at hand; locals count from the end.
+        self._described = np.full(len(first.interner.strings) + first.interner.local_count + 2, -1, np.int32)
         self._repair()
         self.summary.damaged = file.damaged
 
@@ -116,7 +100,7 @@ class Decoded:
         """(hash, normalised symbol) of every global symbol that occurs."""
         return iter(self._table.strings.items())
 
-    def defined(self, symbol_hash: int) -> bool:
+    def defines(self, symbol_hash: int) -> bool:
         return symbol_hash in self._table.defined_hashes
 
     def externals(self) -> Iterator[tuple[int, bytes, describe.Description]]:
@@ -128,32 +112,31 @@ class Decoded:
 
     def documents(self) -> Iterator[Document]:
         """In order of path. Counts in `summary` are complete when it is exhausted."""
+        batch: list[str] = []
+        weight = 0
         for path in sorted(self._parts):
-            parts = self._parts[path]
-            message = schema.raw().Document()
-            for part in parts:
-                message.MergeFrom(self._file.document(self._file.layout.documents[part.number], schema.raw()))
-            yield self._finish(path, parts, message)
+            batch.append(path)
+            weight += sum(len(part.ids) for part in self._parts[path])
+            if weight >= BATCH_OCCURRENCES:
+                yield from self._finish(batch)
+                batch, weight = [], 0
+        yield from self._finish(batch)
 
     # -- first pass -----------------------------------------------------------------------------
 
-    def _first_pass(self, read: ReadBlob) -> None:
+    def _take_documents(self, first: FirstPass, read: ReadBlob) -> None:
         messages = schema.raw()
-        blobs: dict[str, bytes | None] = {}
         for number, span in enumerate(self._file.layout.documents):
             message = self._file.document(span, messages)
-            if message is None:
-                continue
-            path = self._accept_path(message.relative_path)
+            path = None if message is None else self._accept_path(message.relative_path)
             if path is None:
                 continue
-            data = blobs[path] if path in blobs else read(path)
+            data = read(path)
             if data is None:
                 self.summary.rejected.append((path, "not a tracked file"))
-                continue
-            if path in self._parts:
-                blobs[path] = data
-            self._parts.setdefault(path, []).append(self._read_part(number, message, data))
+            else:
+                first.add(path, number, message, data)
+        first.flush()
 
     def _accept_path(self, raw: bytes) -> str | None:
         text = raw.decode("utf-8", "replace")
@@ -166,166 +149,128 @@ class Decoded:
             self.summary.rejected.append((text, "leaves the repository"))
             return None
 
-    def _read_part(self, number: int, message: Any, data: bytes) -> _Part:
-        source = Source(data, self._rules(message))
-        found = [
-            (o.range, o.symbol, o.symbol_roles, o.single_line_range, o.multi_line_range)
-            for o in message.occurrences
-        ]
-        packed, names, roles_seen, single, multi = zip(*found, strict=True) if found else ((),) * 5
-        ids = np.fromiter(map(self._interner.ids.__getitem__, names), dtype=np.int32, count=len(names))
-        roles = np.fromiter(roles_seen, dtype=np.int64, count=len(names)) & 127
-        ranges = decode_all(packed, single, multi)
-        if not all(packed) and not any(single) and not any(multi):
-            ranges = self._unpacked(number, ranges)
-        placed = source.place(ranges)
-        rows = np.stack((*placed[2:6], roles), axis=1).astype(np.int32)
-        keep = placed.good & (ids != Interner.EMPTY)
-        self.summary.out_of_range += int(len(keep) - placed.good.sum())
-        kept = np.flatnonzero(keep)
-        contradicted = self._weigh(data, ids[kept], placed.start[kept], placed.end[kept], roles[kept])
-        defined = np.flatnonzero(roles[kept] & schema.DEFINITION)
-        enclosing = _enclosing(source, [message.occurrences[int(kept[i])] for i in defined])
-        return _Part(number, ids[kept], rows[kept], defined.astype(np.int32), enclosing, contradicted)
-
-    def _rules(self, message: Any) -> Rules:
-        rules = _RULES.get(self.summary.tool.name, Rules(schema.UTF8))
-        encoding = message.position_encoding
-        return rules if not encoding else Rules(encoding, rules.unicode_breaks, rules.bom_is_column)
-
-    def _unpacked(self, number: int, ranges: Ranges) -> Ranges:
-        """Old writers may spell a range as separate integers, which the raw schema cannot see."""
-        message = self._file.document(self._file.layout.documents[number], schema.plain())
-        for at, occurrence in enumerate(message.occurrences):
-            parts = list(occurrence.range)
-            if len(parts) in (3, 4):
-                line, column, *end = parts
-                values = (line, column, *end) if len(end) == 2 else (line, column, line, *end)
-                for target, value in zip(ranges, values, strict=True):
-                    target[at] = value
-        return ranges
-
-    def _weigh(
-        self, data: bytes, ids: npt.NDArray[np.int32], start: Ints, end: Ints, roles: Ints
-    ) -> list[tuple[int, bytes]]:
-        """Positions of global occurrences whose text contradicts their symbol, with that text."""
-        which = np.flatnonzero(ids >= 0)
-        names = self._interner.names
-        spans = zip(
-            which.tolist(), ids[which].tolist(), start[which].tolist(), end[which].tolist(), strict=True
-        )
-        differing = [(at, i, data[a:b]) for at, i, a, b in spans if data[a:b] != names[i]]
-        aliases = Aliases(data)
-        verdicts: dict[tuple[int, bytes], bool] = {}
-        out = []
-        for at, i, text in differing:
-            last = self._interner.tails[i]
-            if last is None or (b"\n" in text and roles[at] & schema.DEFINITION):
-                continue
-            if (i, text) not in verdicts:
-                verdicts[i, text] = agrees(text, self._interner.strings[i], last, aliases)
-            if not verdicts[i, text]:
-                out.append((at, text))
-        return out
-
     # -- between the passes -----------------------------------------------------------------------
 
     def _repair(self) -> None:
-        """Contradicted occurrences get the sibling their text names where there is one, else only a lower
-        quality.
-        """
+        """A contradicted occurrence gets the sibling its text names, or only a lower quality."""
+        siblings: dict[tuple[int, bytes], int | None] = {}
         for parts in self._parts.values():
             for part in parts:
                 for at, text in part.contradicted:
-                    sibling = self._table.sibling(int(part.ids[at]), text)
-                    quality = DEMOTED if sibling is None else REPAIRED
-                    part.rows[at, 4] |= quality << QUALITY_SHIFT
+                    key = (int(part.ids[at]), text)
+                    if key not in siblings:
+                        siblings[key] = self._table.sibling(*key)
+                    sibling = siblings[key]
+                    part.rows[at, 4] |= (DEMOTED if sibling is None else REPAIRED) << QUALITY_SHIFT
                     if sibling is not None:
                         part.ids[at] = sibling
 
     # -- second pass ------------------------------------------------------------------------------
 
-    def _finish(self, path: str, parts: list[_Part], message: Any) -> Document:
+    def _finish(self, paths: list[str]) -> Iterator[Document]:
+        parts = [part for path in paths for part in self._parts[path]]
+        if not parts:
+            return
+        owner = np.repeat(
+            np.arange(len(paths)), [sum(len(part.ids) for part in self._parts[path]) for path in paths]
+        )
         ids = np.concatenate([part.ids for part in parts])
         rows = np.concatenate([part.rows for part in parts])
-        unresolved = self._count_unresolved(ids, rows)
-        hashes, index, local_ids = self._number(ids)
+        lost = self._unresolved(owner, ids, rows, len(paths))
+        numbering = _Numbering(self._table, owner, ids, len(paths))
+        table = np.column_stack((owner, numbering.index, rows)).astype(np.int32)
+        table = _distinct(table[_order(table)])
+        bounds = np.searchsorted(table[:, 0], np.arange(len(paths) + 1))
+        at = 0
+        for number, path in enumerate(paths):
+            own = self._parts[path]
+            size = sum(len(part.ids) for part in own)
+            occurrences = table[bounds[number] : bounds[number + 1], 1:]
+            hashes, local_numbers = numbering.of(number)
+            index = numbering.index[at : at + size]
+            at += size
+            yield self._document(path, own, hashes, local_numbers, index, occurrences, int(lost[number]))
+
+    def _document(
+        self,
+        path: str,
+        parts: list[Part],
+        hashes: npt.NDArray[np.int64],
+        local_numbers: dict[int, int],
+        index: Ints,
+        occurrences: Small,
+        unresolved: int,
+    ) -> Document:
+        message = self._file.document(self._file.layout.documents[parts[0].number], schema.raw())
+        for part in parts[1:]:
+            message.MergeFrom(self._file.document(self._file.layout.documents[part.number], schema.raw()))
         infos = list(message.symbols)
-        definitions = self._definitions(parts, index, infos, local_ids)
-        order = np.lexsort((rows[:, 4], index, rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))
-        occurrences = _distinct(np.column_stack((index, rows))[order].astype(np.int32))
+        find, hash_of, names = self._interner.ids.get, self._table.hash_of, self._table.names
+        spelled = [info.symbol for info in infos]
+        interned = [find(name, Interner.EMPTY) for name in spelled]
+        visible: list[bytes] = []
+        links: list[tuple[int, int, int]] = []
+        for name, number, info in zip(spelled, interned, infos, strict=True):
+            if number >= 0 or not name.startswith(b"local "):
+                documentation = info.documentation
+                shown = names[number] if number >= 0 else self._table.normal(name)
+                visible.append(shown + b"\0" + documentation[0] if documentation else shown)
+                if info.relationships:
+                    links += [(hash_of(name), hash_of(to), flags) for to, flags in describe.links(info)]
+        definitions = self._definitions(parts, index, interned, local_numbers)
         self._count(occurrences[:, 5], unresolved)
-        hash_of = self._table.hash_of
-        relationships = [(hash_of(a), hash_of(b), flags) for a, b, flags in describe.links(infos)]
-        interface = self._interface(infos)
+        interface = hashlib.blake2b(b"\0\0".join(sorted(visible)), digest_size=16).hexdigest()
         hover = describe.blob_of(message)
         return Document(
-            path,
-            hashes,
-            len(local_ids),
-            occurrences,
-            definitions,
-            relationships,
-            hover,
-            interface,
-            unresolved,
+            path, hashes, len(local_numbers), occurrences, definitions, links, hover, interface, unresolved
         )
-
-    def _number(
-        self, ids: npt.NDArray[np.int32]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[int, int]]:
-        """Hashes of the file's global symbols, each occurrence's number, and numbers for its locals."""
-        distinct, inverse = np.unique(ids, return_inverse=True)
-        first_global = int(np.searchsorted(distinct, 0))
-        own_hashes = self._table.hashes[distinct[first_global:]]
-        hashes = np.unique(own_hashes)
-        numbers = np.concatenate((len(hashes) + np.arange(first_global), np.searchsorted(hashes, own_hashes)))
-        local_ids = {int(i): len(hashes) + n for n, i in enumerate(distinct[:first_global])}
-        return hashes, numbers[inverse], local_ids
-
-    def _count_unresolved(self, ids: npt.NDArray[np.int32], rows: npt.NDArray[np.int32]) -> int:
-        defines = (rows[:, 4] & schema.DEFINITION) != 0
-        local = ids < 0
-        known_locals = set(ids[local & defines].tolist())
-        lost = sum(1 for i in ids[local & ~defines].tolist() if i not in known_locals)
-        return lost + int(self._table.unresolved[ids[~local & ~defines]].sum())
 
     def _definitions(
-        self,
-        parts: list[_Part],
-        index: npt.NDArray[np.int64],
-        infos: list[Any],
-        local_ids: dict[int, int],
-    ) -> npt.NDArray[np.int32]:
-        described = {info.symbol: number for number, info in enumerate(infos)}
-        name_of, offset, tables = self._interner.name_of, 0, []
+        self, parts: list[Part], index: Ints, interned: list[int], local_numbers: dict[int, int]
+    ) -> Small:
+        """`interned` are the described symbols in the order of their descriptions."""
+        described = self._described
+        described[interned] = np.arange(len(interned))
+        described[Interner.EMPTY] = -1
+        tables, offset = [], 0
         for part in parts:
-            numbers = [described.get(name_of(i), -1) for i in part.ids[part.defined].tolist()]
-            index_here = index[part.defined + offset]
-            tables.append(np.column_stack((index_here, part.rows[part.defined, :4], part.enclosing, numbers)))
+            ids = part.ids[part.defined]
+            where = index[part.defined + offset]
+            tables.append(
+                np.column_stack((where, part.rows[part.defined, :4], part.enclosing, described[ids]))
+            )
             offset += len(part.ids)
-        table = np.concatenate(tables)
-        here = set(table[:, 0].tolist())
-        ids = self._interner.ids
-        rest = ((local_ids.get(ids.get(name, 0), -1), number) for name, number in described.items())
-        extra = [(symbol, *(0,) * 8, number) for symbol, number in rest if symbol >= 0 and symbol not in here]
-        table = np.concatenate((table, np.array(extra, dtype=np.int64).reshape(-1, 10)))
-        order = np.lexsort((table[:, 0], table[:, 2], table[:, 1]))
-        return _distinct(table[order].astype(np.int32))
+        here = {i for part in parts for i in part.ids[part.defined].tolist() if i < 0}
+        extra = [
+            (number, *(0,) * 8, described[i])
+            for i, number in local_numbers.items()
+            if i not in here and described[i] >= 0
+        ]
+        if extra:
+            tables.append(np.array(extra, dtype=np.int32))
+        described[interned] = -1
+        table = tables[0] if len(tables) == 1 else np.concatenate(tables)
+        return _distinct(table[np.lexsort((table[:, 0], table[:, 2], table[:, 1]))].astype(np.int32))
 
-    def _interface(self, infos: list[Any]) -> str:
-        """Digest of the signatures other files can see: global symbols and what the tool says first about
-        them.
+    def _unresolved(self, owner: Ints, ids: Small, rows: Small, count: int) -> Ints:
+        """Per document: references to locals nobody defines there and to own symbols nobody defines at
+        all.
         """
-        normal = self._table.normal
-        visible = sorted(
-            normal(info.symbol) + b"\0" + (info.documentation[0] if info.documentation else b"")
-            for info in infos
-            if not symbols.is_local(info.symbol)
-        )
-        return hashlib.blake2b(b"\0\0".join(visible), digest_size=16).hexdigest()
+        defines = (rows[:, 4] & schema.DEFINITION) != 0
+        local = ids < 0
+        width = self._interner.local_count + 2
+        keys = owner * width - ids
+        known = np.unique(keys[local & defines])
+        at = np.searchsorted(known, keys)
+        defined_here = np.zeros(len(ids), dtype=np.bool_)
+        if len(known):
+            defined_here = known[np.minimum(at, len(known) - 1)] == keys
+        lost = local & ~defined_here
+        if len(self._table.unresolved):
+            lost |= ~local & self._table.unresolved[np.maximum(ids, 0)]
+        return np.bincount(owner[lost & ~defines], minlength=count)
 
-    def _count(self, flags: npt.NDArray[np.int32], unresolved: int) -> None:
+    def _count(self, flags: Small, unresolved: int) -> None:
         quality = flags >> QUALITY_SHIFT
         self.summary.documents += 1
         self.summary.occurrences += len(flags)
@@ -334,21 +279,48 @@ class Decoded:
         self.summary.unresolved += unresolved
 
 
-def _distinct(table: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+class _Numbering:
+    """Per document numbers for its symbols: globals by ascending hash, then locals."""
+
+    def __init__(self, table: SymbolTable, owner: Ints, ids: Small, documents: int) -> None:
+        self._table, self._globals = table, len(table.sorted_hashes)
+        rank = np.where(ids < 0, self._globals - ids, 0)
+        if self._globals:
+            rank = np.where(ids < 0, rank, table.rank[np.maximum(ids, 0)])
+        width = int(rank.max(initial=0)) + 1
+        self._keys, inverse = np.unique(owner * width + rank, return_inverse=True)
+        self._ranks = self._keys % width
+        self._bounds = np.searchsorted(self._keys, np.arange(documents + 1) * width)
+        self.index: Ints = inverse - self._bounds[owner]
+
+    def of(self, document: int) -> tuple[npt.NDArray[np.int64], dict[int, int]]:
+        """Hashes of the document's globals, and interned number → number within the document for its
+        locals.
+        """
+        ranks = self._ranks[self._bounds[document] : self._bounds[document + 1]]
+        count = int(np.searchsorted(ranks, self._globals))
+        local = (self._globals - ranks[count:]).tolist()
+        return self._table.sorted_hashes[ranks[:count]], {i: count + n for n, i in enumerate(local)}
+
+
+def _order(table: Small) -> Ints:
+    """Row numbers sorted by document, start, end, symbol, flags. Packed keys: two sorts instead of seven."""
+    owner, number, line, column, end_line, end_column, flags = (
+        table[:, i].astype(np.int64) for i in range(7)
+    )
+    start = owner << 44 | line << 20 | np.minimum(column, 0xFFFFF)
+    height = np.minimum(end_line - line, 0xFFFF)
+    rest = (
+        height << 47
+        | np.minimum(end_column, 0xFFFFF) << 27
+        | np.minimum(number, 0x3FFFF) << 9
+        | flags & 0x1FF
+    )
+    return np.lexsort((rest, start))
+
+
+def _distinct(table: Small) -> Small:
     """A sorted table without repeated rows."""
     if len(table) < 2:
         return table
     return table[np.concatenate(([True], (table[1:] != table[:-1]).any(axis=1)))]
-
-
-def _enclosing(source: Source, occurrences: list[Any]) -> npt.NDArray[np.int32]:
-    """Enclosing ranges of definitions only: on references rust-analyzer means something else by them."""
-    found = [
-        (o.enclosing_range, o.single_line_enclosing_range, o.multi_line_enclosing_range) for o in occurrences
-    ]
-    if not any(map(any, found)):
-        return np.zeros((len(found), 4), dtype=np.int32)
-    packed, single, multi = zip(*found, strict=True)
-    placed = source.place(decode_all(packed, single, multi))
-    given = np.fromiter(map(any, found), dtype=np.bool_, count=len(found)) & placed.good
-    return np.where(given[:, None], np.stack(placed[2:6], axis=1), 0).astype(np.int32)

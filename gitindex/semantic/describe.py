@@ -1,13 +1,12 @@
 """Hover text, kinds and relationships of one document's symbols. Pure.
 
 Millions of definitions are stored and a handful is ever shown, so the tool's descriptions stay as protobuf
-(`blob_of`, without what the tables already say) and are read when somebody asks (`read`).
+(`blob_of`, without the symbols, which have a table) and are read when somebody asks (`read`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gitindex.scip import schema, symbols
@@ -25,14 +24,6 @@ class Description(NamedTuple):
     name: str
     signature: str
     documentation: str
-
-
-class Link(NamedTuple):
-    """A relationship between global symbols, as the tool spelled them."""
-
-    symbol: bytes
-    target: bytes
-    flags: int  # REFERENCE | IMPLEMENTATION | TYPE_DEFINITION | DEFINITION
 
 
 def describe(symbol: bytes, info: Any) -> Description:
@@ -59,11 +50,9 @@ def hover(info: Any) -> tuple[str, str]:
     return _cut(signature.strip(), MAX_SIGNATURE), _cut(text, MAX_DOCUMENTATION)
 
 
-def links(infos: list[Any]) -> Iterator[Link]:
-    for info in infos:
-        for link in info.relationships:
-            if link.symbol and not (symbols.is_local(info.symbol) or symbols.is_local(link.symbol)):
-                yield Link(info.symbol, link.symbol, _flags(link))
+def links(info: Any) -> list[tuple[bytes, int]]:
+    """(target, flags) of a symbol's relationships to global symbols."""
+    return [(link.symbol, _flags(link)) for link in info.relationships if not symbols.is_local(link.symbol)]
 
 
 def _flags(link: Any) -> int:
@@ -76,13 +65,11 @@ def _flags(link: Any) -> int:
 
 
 def blob_of(message: Any) -> bytes:
-    """The descriptions alone, in order. Symbols and relationships have tables of their own."""
+    """The descriptions alone, in order."""
     for name in ("occurrences", "relative_path", "text", "language"):
         message.ClearField(name)
     for info in message.symbols:
         info.ClearField("symbol")
-        info.ClearField("relationships")
-        info.ClearField("enclosing_symbol")
     return bytes(message.SerializeToString())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitindex.scip.placement import Source
+from gitindex.scip.placement import Sources
 from gitindex.scip.positions import Rules, Text
 from gitindex.scip.ranges import Ranges, decode_all
 from gitindex.scip.schema import UTF8, UTF16, UTF32
@@ -55,18 +55,20 @@ def test_any_position_of_any_text(text, rule, bom, data):
     right = data.draw(st.integers(left, len(line)))
     units = UNITS[rule.encoding]
     span = (row, units(line[:left]), row, units(line[:right]))
-    placed = Source(text.encode(), rule).place(Ranges(*(np.array([part]) for part in span)))
+    placed = Sources([(b"x\n", rule), (text.encode(), rule)]).place(
+        Ranges(*(np.array([part]) for part in span)), np.array([1])
+    )
     assert placed.good[0]
-    found = text.encode()[placed.start[0] : placed.end[0]].decode()
+    found = (b"x\n\n" + text.encode())[placed.start[0] : placed.end[0]].decode()
     assert found == line[left:right]
     assert (placed.line[0], placed.column[0]) == our_place(text, start + left)
     assert (placed.end_line[0], placed.end_column[0]) == our_place(text, start + right)
 
 
 def test_outside_the_text_is_not_good():
-    source = Source("aé\nbb\n".encode(), Rules(UTF16))
+    source = Sources([("aé\nbb\n".encode(), Rules(UTF16))])
     spans = [(0, 0, 0, 3), (1, 0, 1, 3), (3, 0, 3, 0), (-1, 0, 0, 1), (1, 2, 1, 1), (0, 0, 0, 2)]
-    placed = source.place(Ranges(*np.array(spans).T))
+    placed = source.place(Ranges(*np.array(spans).T), np.zeros(len(spans), np.int64))
     assert placed.good.tolist() == [False, False, False, False, False, True]
     assert Text(b"ab", Rules(UTF8)).offset(0, 3) is None
 

@@ -50,6 +50,7 @@ def test_tail_is_the_last_descriptor(package, parts):
     last = tail(symbol)
     assert last is not None
     assert (last.name.decode(), last.suffix) == parts[-1]
+    assert symbols.tail_name(symbol) == last.name
     assert symbol[: last.start] == (spell(package, parts[:-1]).encode())
 
 
@@ -82,4 +83,6 @@ def test_what_is_no_symbol_is_refused(text):
 
 @given(st.binary(max_size=40))
 def test_tail_never_raises(junk):
-    tail(junk)
+    last = tail(junk)
+    if last:
+        assert symbols.tail_name(junk) == last.name

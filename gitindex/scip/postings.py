@@ -1,0 +1,107 @@
+"""How semantic facts lie in storage: one blob of positions per symbol, one per file (SE-7, SE-8).
+
+Symbols are known by their 64-bit hash, files by a number within their segment, so segments combine without a
+table between them. `packing` writes these forms from arrays; reading is plain Python and lazy, because a
+query touches few of them and should import little. Lines and columns are 1-based.
+
+A symbol's blob: per occurrence `line step << 2 | new file << 1 | new flags`, [file step, then the line
+counts from 0], [flags], column. Flags start as READ: nearly all references are.
+A file's blob: counts, 8 bytes per global symbol, then per occurrence line step, column (step on the same
+line),
+`width << 1` or `line step << 1 | 1` and end column, symbol number, flags.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+READ = 8  # SCIP's role
+
+
+class Posting(NamedTuple):
+    file: int
+    line: int
+    column: int
+    flags: int
+
+
+class Occurrence(NamedTuple):
+    symbol: int  # number within the file
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    flags: int
+
+
+class FileBlob(NamedTuple):
+    """A file's symbols, and its occurrences still packed."""
+
+    hashes: tuple[int, ...]  # ascending; higher numbers are the file's locals
+    locals: int
+    total: int
+    packed: bytes
+    start: int
+
+
+def unpack_symbol(blob: bytes) -> Iterator[Posting]:
+    file = line = 0
+    flags = READ
+    numbers = varints(blob)
+    for head in numbers:
+        if head & 2:
+            file += next(numbers)
+            line = 0
+        if head & 1:
+            flags = next(numbers)
+        line += head >> 2
+        yield Posting(file, line, next(numbers), flags)
+
+
+def open_file(blob: bytes) -> FileBlob:
+    numbers = varints(blob)
+    counts = next(numbers), next(numbers), next(numbers)
+    start = sum(max(1, (count.bit_length() + 6) // 7) for count in counts)
+    hashes = struct.unpack_from(f"<{counts[0]}q", blob, start)
+    return FileBlob(hashes, counts[1], counts[2], blob, start + 8 * counts[0])
+
+
+def occurrences_of(file: FileBlob) -> Iterator[Occurrence]:
+    line = column = 0
+    numbers = varints(file.packed, file.start)
+    for step in numbers:
+        column = next(numbers) if step else column + next(numbers)
+        line += step
+        size = next(numbers)
+        end_line, end_column = (
+            (line + (size >> 1), next(numbers)) if size & 1 else (line, column + (size >> 1))
+        )
+        symbol = next(numbers)
+        yield Occurrence(symbol, line, column, end_line, end_column, next(numbers))
+
+
+def unpack_definitions(blob: bytes) -> Iterator[tuple[int, ...]]:
+    line = 0
+    numbers = varints(blob)
+    for symbol in numbers:
+        line += next(numbers)
+        column, height, end_column, back = next(numbers), next(numbers), next(numbers), next(numbers)
+        start, around = line - back + 1, (0, 0, 0, 0)
+        if back:
+            start_column, reach = next(numbers), next(numbers)
+            around = (start, start_column, start + reach, next(numbers))
+        yield (symbol, line, column, line + height, end_column, *around, next(numbers) - 1)
+
+
+def varints(blob: bytes, at: int = 0) -> Iterator[int]:
+    """Every number of a blob, from an offset on."""
+    value = shift = 0
+    for byte in memoryview(blob)[at:]:
+        if byte < 128:
+            yield value | byte << shift
+            value = shift = 0
+        else:
+            value |= (byte & 127) << shift
+            shift += 7

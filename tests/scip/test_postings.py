@@ -1,0 +1,91 @@
+"""Storage forms give back what was put in, for any facts (SE-7)."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitindex.scip import packing, postings
+from gitindex.scip.names import BLOCK, pack_names, unpack_names
+
+numbers = st.integers(0, 2**34)
+lines = st.integers(1, 50_000)
+columns = st.integers(1, 3_000)
+flags = st.one_of(st.just(8), st.integers(0, 511))
+
+
+@given(st.lists(numbers))
+def test_varints(values):
+    blob, ends = packing.encode(np.array(values, dtype=np.int64))
+    assert list(postings.varints(blob)) == values
+    assert ends.tolist() == [len(packing.encode(np.array(values[: n + 1]))[0]) for n in range(len(values))]
+
+
+rows = st.tuples(st.integers(-5, 5).map(lambda n: n * 2**58), st.integers(0, 400), lines, columns, flags)
+
+
+@settings(deadline=None)
+@given(st.lists(rows, max_size=40))
+def test_postings_of_symbols(found):
+    table = np.array(found, dtype=np.int64).reshape(-1, 5)
+    packed = dict(packing.pack_symbols(*table.T))
+    back = [(symbol, *posting) for symbol, blob in packed.items() for posting in postings.unpack_symbol(blob)]
+    assert back == sorted(found)
+
+
+occurrences = st.builds(
+    lambda symbol, line, column, height, width, flag: (
+        *(symbol, line, column, line + height),
+        *((column + width if not height else width), flag),
+    ),
+    st.integers(0, 300),
+    lines,
+    columns,
+    st.sampled_from([0, 0, 0, 2]),
+    st.integers(0, 60),
+    flags,
+)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(occurrences, max_size=30),
+    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5),
+    st.integers(0, 9),
+)
+def test_blobs_of_files(found, hashes, local_count):
+    found = sorted(found, key=lambda row: row[1:3])
+    blob = packing.pack_file(
+        np.array(hashes, dtype=np.int64), local_count, np.array(found, np.int32).reshape(-1, 6)
+    )
+    opened = postings.open_file(blob)
+    assert (opened.hashes, opened.locals, opened.total) == (tuple(hashes), local_count, len(found))
+    assert [tuple(row) for row in postings.occurrences_of(opened)] == found
+
+
+@st.composite
+def definitions(draw):
+    symbol, line, column = draw(st.integers(0, 99)), draw(st.integers(0, 999)), draw(st.integers(0, 99))
+    end = (line + draw(st.integers(0, 3)), draw(st.integers(0, 99)))
+    around = (0, 0, 0, 0)
+    if line and draw(st.booleans()):
+        start = draw(st.integers(1, line))
+        around = (start, draw(columns), end[0] + draw(st.integers(0, 50)), draw(columns))
+    return (symbol, line, column, *end, *around, draw(st.integers(-1, 50)))
+
+
+@settings(deadline=None)
+@given(st.lists(definitions(), max_size=20))
+def test_blobs_of_definitions(found):
+    found = sorted(found, key=lambda row: row[1:3])
+    blob = packing.pack_definitions(np.array(found, dtype=np.int32).reshape(-1, 10))
+    assert list(postings.unpack_definitions(blob)) == found
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.binary(max_size=20) | st.binary(min_size=300, max_size=400), max_size=BLOCK * 2 + 5))
+def test_names(found):
+    found = sorted(found)
+    blocks = list(pack_names(found))
+    assert [name for block in blocks for name in unpack_names(block)] == found
