@@ -11,9 +11,12 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from gitindex.errors import GitindexError, LeaseHeld, TransientGitError
+from gitindex.errors import GitindexError, HookError, LeaseHeld, TransientGitError
+from gitindex.git import repo as repository
+from gitindex.git.repo import Repo
 from gitindex.hooks import background, flight, journal, note
 from gitindex.hooks.journal import Run
 from gitindex.hooks.note import Note
@@ -55,6 +58,15 @@ def last_run(git_dir: Path) -> Run | None:
     return journal.read(git_dir)
 
 
+def complaint(git_dir: Path) -> str | None:
+    """One line for the next command to show when the background run failed or died and nobody made good since."""
+    last = journal.read(git_dir)
+    if last is None or last.result not in (journal.FAILED, journal.DIED) or not note.pending(git_dir):
+        return None
+    reason = last.error or "the process was killed"
+    return f"the background run of {last.started_at} {last.result}: {reason}"
+
+
 def work(worker: Worker) -> None:
     """Serve notes until there is none, or until one has to stay for the next hook."""
     again = True
@@ -67,41 +79,33 @@ def work(worker: Worker) -> None:
 
 def _serve(worker: Worker) -> bool:
     """One run under the lock. False: the note was put back, and only a new hook should bring us again."""
-    run = journal.begin(worker.git_dir)
-    reason = _settle(worker)
-    if reason is not None:
-        _LOG.info("deferred: %s", reason)
-        journal.end(worker.git_dir, run, journal.DEFERRED, detail=f"git is busy: {reason}")
-        return False
-    asked = note.take(worker.git_dir)
-    if asked is None:
-        journal.end(worker.git_dir, run, journal.DONE, detail="nothing asked for")
-        return True
-    return _attempt(worker, run, asked)
-
-
-def _attempt(worker: Worker, run: Run, asked: Note) -> bool:
+    run, asked = journal.begin(worker.git_dir), None
     try:
-        detail = _through_lease(worker, asked)
+        _settle(worker)
+        asked = note.take(worker.git_dir)
+        detail = _through_lease(worker, asked) if asked else "nothing asked for"
     except (LeaseHeld, TransientGitError) as error:
+        _LOG.info("deferred: %s", error.message)
         journal.end(worker.git_dir, run, journal.DEFERRED, detail=error.message, hint=error.hint)
-        return _put_back(worker, asked)
     except GitindexError as error:
         _LOG.error("failed: %s", error.message)
         journal.end(worker.git_dir, run, journal.FAILED, error=error.message, hint=error.hint)
-        return _put_back(worker, asked)
     except BaseException as error:
         _LOG.exception("crashed")
         journal.end(worker.git_dir, run, journal.FAILED, error=f"{type(error).__name__}: {error}")
         _put_back(worker, asked)
         raise
-    _LOG.info("done: %s", detail)
-    journal.end(worker.git_dir, run, journal.DONE, detail=detail)
-    return True
+    else:
+        _LOG.info("done: %s", detail)
+        journal.end(worker.git_dir, run, journal.DONE, detail=detail)
+        return True
+    return _put_back(worker, asked)
 
 
-def _put_back(worker: Worker, asked: Note) -> bool:
+def _put_back(worker: Worker, asked: Note | None) -> bool:
     """Keep the wish; True when a hook fired meanwhile, because then there is something new to try."""
+    if asked is None:
+        return False
     newer = note.pending(worker.git_dir)
     if note.folder(worker.git_dir).is_dir():
         note.leave(worker.git_dir, asked)
@@ -122,16 +126,16 @@ def _through_lease(worker: Worker, asked: Note) -> str:
         pause = min(pause * 2, worker.pace.poll_slow)
 
 
-def _settle(worker: Worker) -> str | None:
-    """Wait for a quiet moment; the reason when git stays busy for longer than a worker should live."""
+def _settle(worker: Worker) -> None:
+    """Wait for a quiet moment. Raises TransientGitError when git stays busy for longer than a worker should live."""
     waited = 0.0
     while True:
         _debounce(worker)
         reason = worker.busy()
         if reason is None or (reason == INDEX_LOCK and waited >= worker.pace.index_lock):
-            return None
+            return
         if waited >= worker.pace.git_busy:
-            return reason
+            raise TransientGitError(f"git is busy: {reason}", hint="gitindex sync")
         waited += _wait_for_git(worker, reason, waited)
 
 
@@ -159,21 +163,28 @@ def _wait_for_git(worker: Worker, reason: str, before: float) -> float:
 
 def main(path: Path, git_dir: Path) -> None:
     """The body of the detached process: be unobtrusive, then serve the notes of one worktree."""
-    from gitindex.git import repo as repository
-
     background.become()
-    with background.logged(note.folder(git_dir)):
-        found = repository.discover(path)
-        if found is None or found.git_dir != git_dir.resolve():
-            _LOG.error("%s is not the work tree of %s", path, git_dir)
-            return
+    place = git_dir.resolve()
+    with background.logged(note.folder(place)):
+        repo = cache(lambda: _belonging(path, place))
         work(
             Worker(
-                git_dir=found.git_dir,
-                index=lambda commit_only: _index_once(found.root, commit_only),
-                busy=lambda: repository.busy(found),
+                git_dir=place,
+                index=lambda commit_only: _index_once(repo().root, commit_only),
+                busy=lambda: repository.busy(repo()),
             )
         )
+
+
+def _belonging(path: Path, git_dir: Path) -> Repo:
+    """The repository a hook fired for. Raises HookError for a work tree that git alone would not find again."""
+    found = repository.discover(path)
+    if found is None or found.git_dir != git_dir:
+        raise HookError(
+            f"{path} is not the work tree of {git_dir} unless git is told so on its command line",
+            hint="git config core.worktree, or a .git file in the work tree",
+        )
+    return found
 
 
 def _index_once(root: Path, commit_only: bool) -> str:

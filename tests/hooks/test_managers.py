@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.hooks import note, precommit
+from gitindex.hooks import journal, note, precommit
 from gitindex.hooks.events import EVENTS
 from gitindex.hooks.install import install, status, uninstall
 from gitindex.hooks.reach import CONFIGURATION, DRY_RUN
@@ -266,3 +266,25 @@ def _reaches_through_path(repo: GitRepo, home: Path, on_path: Path) -> None:
 def test_the_manifest_is_valid(published: str) -> None:
     """HK-1: pre-commit's own opinion."""
     run(sys.executable, "-m", "pre_commit", "validate-manifest", ".pre-commit-hooks.yaml", cwd=_ROOT)
+
+
+@pytest.mark.slow
+def test_the_python_hook_builds_its_own_environment(repo: GitRepo, tmp_path: Path, home: Path) -> None:
+    """HK-1: `id: gitindex`, as a stranger gets it: pre-commit clones, builds the wheel, installs every dependency."""
+    release = GitRepo.create(tmp_path / "release")
+    for name in run("git", "ls-files", "-co", "--exclude-standard", "-z", cwd=_ROOT).stdout.split("\0"):
+        if name and (_ROOT / name).is_file():
+            (release.root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(_ROOT / name, release.root / name)
+    (release.root / "README.md").touch()
+    release.commit("release")
+    release.git("tag", "v1")
+    repo.write(precommit.CONFIG, precommit.snippet("v1").replace(precommit.SOURCE, str(release.root)))
+    repo.commit("configured")
+    pre_commit(repo, "install", "--install-hooks")
+    run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=repo.root, PYTHONPATH="")
+    hooked = Hooked(repo, home / ".gitindex")
+    hooked.settle(seconds=120)
+    last = journal.read(hooked.git_dir)
+    assert last is not None
+    assert (last.result, last.error) == (journal.DONE, None)

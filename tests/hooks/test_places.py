@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gitindex.hooks import journal, note
+from gitindex.hooks.worker import complaint
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
 
@@ -137,7 +140,8 @@ def test_a_read_only_git_directory_does_not_stop_git(hooked: Hooked) -> None:
 def test_without_python_the_note_stays(any_git: None, repo: GitRepo, home: Path) -> None:
     """HK-5: an uninstalled gitindex costs nothing, and the note tells the next command."""
     hooked = Hooked.install(repo, str(home / "no such python"), home / ".gitindex")
-    run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=repo.root, PATH="/usr/bin:/bin")
+    path = f"{Path(shutil.which('git') or '').parent}:/usr/bin:/bin"
+    run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=repo.root, PATH=path)
     assert note.pending(hooked.git_dir)
 
 
@@ -147,3 +151,16 @@ def test_a_module_of_the_repository_is_never_imported(hooked: Hooked) -> None:
     hooked.repo.write("logging.py", "raise SystemExit('imported')\n")
     hooked.repo.commit("x")
     assert hooked.settle()[-1]["head"] == hooked.head
+
+
+def test_a_work_tree_that_git_is_only_told_about(any_git: None, tmp_path: Path, home: Path) -> None:
+    """HK-3: dotfiles kept with --git-dir and --work-tree: nothing there leads back to the repository; say so."""
+    repo = GitRepo.create(tmp_path / "dotfiles")
+    Hooked.install(repo, sys.executable, home / ".gitindex")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    where = [f"--git-dir={repo.root}/.git", f"--work-tree={elsewhere}"]
+    run("git", *where, "commit", "-q", "--allow-empty", "-m", "far", cwd=elsewhere)
+    git_dir = repo.root / ".git"
+    wait_for(lambda: (last := journal.read(git_dir)) is not None and last.result == journal.FAILED)
+    assert "is not the work tree" in (complaint(git_dir) or "")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from gitindex.errors import GitError, LeaseHeld
 from gitindex.hooks import flight, journal, note
 from gitindex.hooks.note import Note
-from gitindex.hooks.worker import INDEX_LOCK, Pace, Worker, last_run, work
+from gitindex.hooks.worker import INDEX_LOCK, Pace, Worker, complaint, last_run, work
 
 
 class Script:
@@ -155,6 +157,9 @@ def test_a_failure_is_written_down_and_keeps_the_note(script: Script) -> None:
     run = last_run(script.git_dir)
     assert run is not None
     assert (run.result, run.error, run.hint) == (journal.FAILED, "it broke", "git fsck")
+    assert "it broke" in (complaint(script.git_dir) or "")
+    note.take(script.git_dir)
+    assert complaint(script.git_dir) is None, "a foreground sync took the note: made good"
 
 
 def test_a_hook_after_a_failure_is_a_new_chance(script: Script) -> None:
@@ -179,11 +184,8 @@ def test_a_crash_is_written_down_too(script: Script) -> None:
 
 
 def test_a_worker_that_was_killed_reads_as_died(script: Script) -> None:
-    pid = os.fork()
-    if pid == 0:
-        journal.begin(script.git_dir)
-        os._exit(0)
-    os.waitpid(pid, 0)
+    code = "import sys; from pathlib import Path; from gitindex.hooks import journal; journal.begin(Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", code, str(script.git_dir)], check=True)
     run = last_run(script.git_dir)
     assert run is not None
     assert run.result == journal.DIED
