@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,7 +40,7 @@ _BODIES = frozenset({"body", "consequence", "alternative"})
 _BLOCKS = frozenset(
     {
         "block", "body", "suite", "statement_list", "program", "module", "source_file", "translation_unit",
-        "compound_statement",
+        "compound_statement", "try_statement", "synchronized_statement", "labeled_statement", "begin",
     }
 )  # fmt: skip
 _UPDATES = ("augmented", "compound", "update", "inc_", "dec_")
@@ -50,7 +52,6 @@ class Statement(NamedTuple):
 
     line: int
     end_line: int
-    start: int
     writes: frozenset[str]
     reads: frozenset[str]
     parent: int  # number of the enclosing head, -1 outside
@@ -68,100 +69,102 @@ def statements(language: str, data: bytes, line: int) -> list[Statement] | None:
     tree = grammars.parse(language, data)
     if tree is None:
         return None
-    scope = _scope(tree.root_node, line - 1)
-    found: list[Statement] = []
-    if scope is not tree.root_node:
-        found.append(_parameters(scope))
-    _walk(scope, -1, found, top=scope)
-    return found
+    return _Reader(data).statements(tree.root_node, line - 1)
 
 
-def _scope(node: Node, row: int) -> Node:
-    best = node
-    stack = [node]
-    while stack:
-        here = stack.pop()
-        for child in here.named_children:
-            if child.start_point.row <= row <= child.end_point.row:
-                if child.type in _FUNCTIONS:
-                    best = child
-                stack.append(child)
-    return best
+class _Reader:
+    """Reads one scope. Rows come from byte offsets: `start_point` of tree-sitter 0.26 frees what it must not."""
 
+    def __init__(self, data: bytes) -> None:
+        self._starts = [0, *(match.end() for match in re.finditer(b"\n", data))]
+        self._found: list[Statement] = []
 
-def _parameters(function: Node) -> Statement:
-    listed = function.child_by_field_name("parameters") or function.child_by_field_name("parameter")
-    names = frozenset(_names(listed)) if listed is not None else frozenset()
-    row = function.start_point.row + 1
-    end = (listed.end_point.row + 1) if listed is not None else row
-    return Statement(row, end, function.start_byte, names, frozenset(), -1, head=False, loop=False)
+    def statements(self, root: Node, row: int) -> list[Statement]:
+        scope = self._scope(root, row)
+        if scope.id != root.id:
+            self._parameters(scope)
+        self._walk(scope, -1, scope)
+        return self._found
 
+    def _row(self, offset: int) -> int:
+        return bisect_right(self._starts, offset) - 1
 
-def _walk(node: Node, parent: int, found: list[Statement], top: Node) -> None:
-    """Descend through blocks and heads; anything else is one statement with all it holds."""
-    for child in map(_unwrapped, node.named_children):
-        if child.type in _FUNCTIONS and child is not top and _named_function(child):
-            continue  # a function of its own: another scope
-        if child.type in _HEADERS:
-            _head(child, parent, found, top)
-        elif _is_block(child):
-            _walk(child, parent, found, top)
-        elif node is not top or _is_block(node) or node.type in ("program", "module", "source_file"):
-            _simple(child, parent, found)
+    def _scope(self, root: Node, row: int) -> Node:
+        """The innermost function whose rows hold `row`."""
+        first = self._starts[min(row, len(self._starts) - 1)]
+        after = self._starts[row + 1] if row + 1 < len(self._starts) else root.end_byte + 1
+        best = root
+        stack = [root]
+        while stack:
+            for child in stack.pop().named_children:
+                if child.start_byte < after and child.end_byte > first:
+                    if child.type in _FUNCTIONS and child.start_byte >= best.start_byte:
+                        best = child
+                    stack.append(child)
+        return best
 
+    def _parameters(self, function: Node) -> None:
+        listed = function.child_by_field_name("parameters") or function.child_by_field_name("parameter")
+        names = frozenset(_names(listed)) if listed is not None else frozenset()
+        end = listed.end_byte if listed is not None else function.start_byte
+        self._add(function.start_byte, end, names, frozenset(), -1)
 
-def _head(node: Node, parent: int, found: list[Statement], top: Node) -> None:
-    writes: set[str] = set()
-    reads: set[str] = set()
-    end = node.start_point.row
-    bodies = []
-    for at, child in enumerate(node.children):
-        field = node.field_name_for_child(at)
-        if field in _BODIES or _is_block(child) or child.type in _HEADERS or _is_branch(child):
-            bodies.append(child)
-        elif child.is_named:
-            end = max(end, child.end_point.row)
-            _effects(child, writes, reads, target=field in ("left", "pattern", "name"))
-    number = len(found)
-    found.append(
-        Statement(
-            node.start_point.row + 1,
-            end + 1,
-            node.start_byte,
-            frozenset(writes),
-            frozenset(reads),
-            parent,
-            head=True,
-            loop=node.type.startswith(_LOOPS),
-        )
-    )
-    for body in bodies:
-        if body.type in _HEADERS:
-            _head(body, number, found, top)
-        elif _is_block(body):
-            _walk(body, number, found, top)
-        else:
-            _simple(body, number, found)
+    def _walk(self, node: Node, parent: int, top: Node) -> None:
+        """Descend through blocks and heads; anything else is one statement with all it holds."""
+        for child in map(_unwrapped, node.named_children):
+            if child.type in _FUNCTIONS and child.id != top.id and _named_function(child):
+                continue  # a function of its own: another scope
+            if child.type in _HEADERS:
+                self._head(child, parent, top)
+            elif _is_block(child):
+                self._walk(child, parent, top)
+            elif node.id != top.id or _is_block(node):
+                self._simple(child, parent)
 
+    def _head(self, node: Node, parent: int, top: Node) -> None:
+        writes: set[str] = set()
+        reads: set[str] = set()
+        end = node.start_byte
+        bodies = []
+        for at, child in enumerate(node.children):
+            field = node.field_name_for_child(at)
+            if field in _BODIES or _is_block(child) or child.type in _HEADERS:
+                bodies.append(child)
+            elif child.is_named:
+                end = max(end, child.end_byte)
+                _effects(child, writes, reads, target=field in ("left", "pattern", "name"))
+        number = len(self._found)
+        loop = node.type.startswith(_LOOPS)
+        self._add(node.start_byte, end, frozenset(writes), frozenset(reads), parent, head=True, loop=loop)
+        for body in bodies:
+            if body.type in _HEADERS:
+                self._head(body, number, top)
+            elif _is_block(body):
+                self._walk(body, number, top)
+            else:
+                self._simple(body, number)
 
-def _simple(node: Node, parent: int, found: list[Statement]) -> None:
-    if node.type == "comment" or node.type.endswith("_comment"):
-        return
-    writes: set[str] = set()
-    reads: set[str] = set()
-    _effects(node, writes, reads, target=False)
-    found.append(
-        Statement(
-            node.start_point.row + 1,
-            node.end_point.row + 1,
-            node.start_byte,
-            frozenset(writes),
-            frozenset(reads),
-            parent,
-            head=False,
-            loop=False,
-        )
-    )
+    def _simple(self, node: Node, parent: int) -> None:
+        if node.type == "comment" or node.type.endswith("_comment"):
+            return
+        writes: set[str] = set()
+        reads: set[str] = set()
+        _effects(node, writes, reads, target=False)
+        self._add(node.start_byte, node.end_byte, frozenset(writes), frozenset(reads), parent)
+
+    def _add(
+        self,
+        start: int,
+        end: int,
+        writes: frozenset[str],
+        reads: frozenset[str],
+        parent: int,
+        *,
+        head: bool = False,
+        loop: bool = False,
+    ) -> None:
+        last = self._row(max(start, end - 1)) + 1
+        self._found.append(Statement(self._row(start) + 1, last, writes, reads, parent, head, loop))
 
 
 def _effects(node: Node, writes: set[str], reads: set[str], *, target: bool) -> None:

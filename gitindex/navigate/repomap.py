@@ -1,7 +1,7 @@
 """A map of the codebase within a token budget: the definitions that the rest leans on most (QU-3).
 
-Files point at the files that define the names they use; a rare name is a strong hint, one that half the codebase
-defines is none. PageRank of that graph ranks files, and each file's rank flows on to the definitions it uses.
+Files point at the files that define the names they use and import; a rare name is a strong hint, one that half the
+codebase defines is none. PageRank of that graph ranks files, and each file's rank flows on to the definitions it uses.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from gitindex.navigate import imports
 from gitindex.navigate.facts import CALLABLES, CONTAINERS, Definition, family
 from gitindex.navigate.pagerank import pagerank
 from gitindex.view.snapshot import SnapshotView
@@ -19,6 +20,14 @@ DEFAULT_TOKENS = 2000
 _CHARS_PER_TOKEN = 4  # rough, and on the safe side for code
 _SHORTEST = 3
 _MOST_DEFINERS = 12
+_MEMBER = 0.2
+_FAR = 0.02  # a member reached through a value: only the name speaks for it
+_PRIVATE = 0.1
+# Languages whose imports `modules` can follow: a name that was not imported means something else.
+_IMPORTING = frozenset(
+    {"python", "javascript", "typescript", "tsx", "go", "java", "kotlin", "scala", "rust", "ruby"}
+)
+_PACKAGES = frozenset({"go", "java", "kotlin", "scala"})
 _KINDS = CALLABLES | CONTAINERS | {"constant"}
 
 
@@ -84,6 +93,7 @@ def _rank(
     for at, item in enumerate(definitions):
         if len(item.name) >= _SHORTEST:
             definers[family(item.language), item.name].append(at)
+    reach = _Reach(view)
     uses: dict[tuple[str, str], float] = defaultdict(float)
     hints: list[tuple[str, int, float]] = []
     rows = view.select("SELECT f.path, f.language, i.name FROM identifier i JOIN file f ON f.id = i.file")
@@ -91,11 +101,11 @@ def _rank(
         known = definers.get((family(language), name), ())
         if not 0 < len(known) <= _MOST_DEFINERS:
             continue
-        weight = 1 / len(known)
         for at in known:
-            target = definitions[at].path
-            if target != path:
-                uses[path, target] += weight
+            item = definitions[at]
+            weight = reach.weight(path, item) / len(known) if item.path != path else 0.0
+            if weight:
+                uses[path, item.path] += weight
                 hints.append((path, at, weight))
     nodes = sorted({item.path for item in definitions} | {path for path, _ in uses})
     rank = pagerank(nodes, uses, dict.fromkeys(focus, 1.0) if focus else None)
@@ -105,9 +115,30 @@ def _rank(
     score = [rank.get(item.path, 0.0) * 1e-3 for item in definitions]
     for path, at, weight in hints:
         score[at] += rank[path] * weight / out[path]
-    ranked = [_Ranked(item, value) for item, value in zip(definitions, score, strict=True)]
+    ranked = [
+        _Ranked(item, value * (_PRIVATE if item.name.startswith("_") else 1.0))
+        for item, value in zip(definitions, score, strict=True)
+    ]
     ranked.sort(key=lambda item: (-item.score, item.definition.place))
     return ranked, rank
+
+
+class _Reach:
+    """How much a shared name says: much when the file imports the definer, little when it could not know it."""
+
+    def __init__(self, view: SnapshotView) -> None:
+        self._imported: dict[str, set[str]] = defaultdict(set)
+        edges, _ = imports.edges(view)
+        for edge in edges:
+            self._imported[edge.source].add(edge.target)
+
+    def weight(self, path: str, item: Definition) -> float:
+        if item.path in self._imported[path]:
+            return _MEMBER if item.owner else 1.0
+        near = item.path.rpartition("/")[0] == path.rpartition("/")[0]
+        if item.language not in _IMPORTING or (near and item.language in _PACKAGES):
+            return 1.0 if item.kind in CONTAINERS else 0.5
+        return _FAR if item.owner else 0.0
 
 
 def _fit(ranked: list[_Ranked], files: dict[str, float], budget: int) -> list[_Ranked]:

@@ -1,0 +1,49 @@
+"""`gitindex callgraph`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.reading import opened, reads, told
+from gitindex.navigate import notes
+from gitindex.navigate.callgraph import CALLEES, CALLERS, MAX_DEPTH
+from gitindex.navigate.diagram import FORMATS
+from gitindex.ops.navigate import call_graph
+
+
+@command("Who calls a definition, or what it calls.")
+@click.argument("target")
+@click.option("--direction", type=click.Choice([CALLERS, CALLEES]), default=CALLERS, show_default=True)
+@click.option("--depth", type=click.IntRange(1, MAX_DEPTH), default=2, show_default=True)
+@click.option("--format", "shape", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--notes", "note_limit", type=click.IntRange(0), default=notes.LIMIT, show_default=True)
+@reads
+def run(
+    call: Call,
+    target: str,
+    direction: str,
+    depth: int,
+    shape: str,
+    note_limit: int,
+    stale_ok: bool,
+    catch_up: bool,
+    debug: bool,
+) -> Answer:
+    codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
+    data = call_graph(
+        codebase,
+        target,
+        options,
+        direction=direction,
+        depth=depth,
+        shape="json" if call.as_json and shape == "text" else shape,
+        note_limit=note_limit,
+    )
+    if data["status"] == "ok" and shape in ("mermaid", "dot"):
+        return Answer(data, data["diagram"])  # nothing but the drawing: it goes into a file
+    if shape == "json" and not call.as_json:
+        return Answer(data, json.dumps(data, ensure_ascii=False, indent=2))
+    return told(data, data.get("diagram", ""))

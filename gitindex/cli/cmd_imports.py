@@ -1,0 +1,28 @@
+"""`gitindex imports`."""
+
+from __future__ import annotations
+
+import click
+
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.reading import opened, reads, told
+from gitindex.navigate.callgraph import MAX_DEPTH
+from gitindex.navigate.imports import IMPORTERS, IMPORTS
+from gitindex.ops.navigate import import_graph
+
+
+@command("Which files a file imports, or which import it.")
+@click.argument("file")
+@click.option("--direction", type=click.Choice([IMPORTS, IMPORTERS]), default=IMPORTS, show_default=True)
+@click.option("--depth", type=click.IntRange(1, MAX_DEPTH), default=1, show_default=True)
+@reads
+def run(
+    call: Call, file: str, direction: str, depth: int, stale_ok: bool, catch_up: bool, debug: bool
+) -> Answer:
+    codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
+    data = import_graph(codebase, file, options, direction=direction, depth=depth)
+    if data["status"] != "ok":
+        return told(data, "")
+    lines = [f"{edge['from']}:{edge['line']} → {edge['to']}" for edge in data["edges"]]
+    lines += [f"outside: {', '.join(data['external'])}"] if data["external"] else []
+    return told(data, "\n".join(lines) or f"no imports of {data['path']} lead to indexed files")

@@ -1,0 +1,42 @@
+"""`gitindex refs`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.reading import opened, reads, told
+from gitindex.navigate.references import LIMIT
+from gitindex.ops.navigate import find_references
+
+
+@command("References to a name, or to what stands at PATH:LINE:COL.")
+@click.argument("target")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=LIMIT, show_default=True)
+@reads
+def run(call: Call, target: str, limit: int, stale_ok: bool, catch_up: bool, debug: bool) -> Answer:
+    codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
+    data = find_references(codebase, target, options, limit)
+    return told(data, _text(data), empty_is_fine=True)
+
+
+def _text(data: dict[str, Any]) -> str:
+    if not data["definitions"]:
+        return f"no definition of {data['query']}"
+    lines = [f"{item['path']}:{item['line']}:{item['column']}  definition" for item in data["definitions"]]
+    lines += _rows(data["references"])
+    if data["unresolved_count"]:
+        lines += ["", f"{output.plural(data['unresolved_count'], 'occurrence')} where only the name agrees:"]
+        lines += _rows(data["candidates"])
+    return "\n".join(lines)
+
+
+def _rows(items: list[dict[str, Any]]) -> list[str]:
+    rows = [
+        (f"{item['path']}:{item['line']}:{item['column']}", item["role"], item["precision"], item["text"])
+        for item in items
+    ]
+    return [output.table(rows)] if rows else []

@@ -1,0 +1,26 @@
+"""`gitindex slice`."""
+
+from __future__ import annotations
+
+import click
+
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.reading import opened, reads, told
+from gitindex.navigate.slice import BACKWARD, BOTH, FORWARD
+from gitindex.ops.navigate import slice_variable
+
+
+@command("What a variable's value at PATH:LINE depends on, or what depends on it.")
+@click.argument("place", metavar="PATH:LINE")
+@click.argument("name")
+@click.option(
+    "--direction", type=click.Choice([BACKWARD, FORWARD, BOTH]), default=BACKWARD, show_default=True
+)
+@reads
+def run(
+    call: Call, place: str, name: str, direction: str, stale_ok: bool, catch_up: bool, debug: bool
+) -> Answer:
+    codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
+    data = slice_variable(codebase, place, name, options, direction=direction)
+    lines = [f"{item['line']:>5}  {item['text']}" for item in data.get("lines", ())]
+    return told(data, "\n".join(lines))

@@ -1,0 +1,25 @@
+"""`gitindex symbol`."""
+
+from __future__ import annotations
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.reading import opened, reads, told
+from gitindex.ops.navigate import find_symbol
+
+
+@command("Definitions by name, qualified name (Outer.inner) or position (PATH:LINE:COL).")
+@click.argument("name")
+@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
+@reads
+def run(call: Call, name: str, limit: int, stale_ok: bool, catch_up: bool, debug: bool) -> Answer:
+    codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
+    data = find_symbol(codebase, name, options, limit)
+    rows = [
+        (item["kind"], f"{item['path']}:{item['line']}:{item['column']}", item["signature"] or item["name"])
+        for item in data["results"]
+    ]
+    text = output.table(rows) or f"no definition of {name}"
+    return told(data, text, empty_is_fine=True)

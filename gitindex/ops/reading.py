@@ -1,0 +1,98 @@
+"""What every gated read shares: an admitted snapshot, the three truths, and which file a person means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gitindex import gate
+from gitindex.errors import UnsafePath
+from gitindex.files.safeopen import Root
+from gitindex.gate import Admission
+from gitindex.model import paths
+from gitindex.navigate.layer import Layers
+from gitindex.navigate.syntactic import SyntacticLayer
+from gitindex.navigate.text import Texts
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.sync import sync
+from gitindex.ops.truth import truth
+from gitindex.view.snapshot import SnapshotView
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    stale_ok: bool = False
+    debug: bool = False
+    sync: bool = False  # catch up first (HK-5)
+    requested: Path | None = None  # what was asked about, for envelopes
+    base: Path | None = None  # what relative paths are relative to; default: the root
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One admitted read. Values it hands out stay true while it is open."""
+
+    codebase: Codebase
+    admission: Admission
+    options: ReadOptions
+    texts: Texts
+
+    @property
+    def view(self) -> SnapshotView:
+        return self.admission.view
+
+    @property
+    def budget(self) -> int:
+        return self.codebase.settings.query.max_answer_chars
+
+    def syntactic(self) -> SyntacticLayer:
+        return SyntacticLayer(self.view, self.texts)
+
+    def layers(self) -> Layers:
+        """The most exact knowledge first."""
+        return Layers([self.syntactic()])
+
+    def answer(self, status: str, **values: Any) -> dict[str, Any]:
+        """An answer with the snapshot it came from and the truths about it."""
+        truths = truth(self.codebase, self.view.manifest).to_json()
+        head = {"status": status, "snapshot_id": self.view.manifest.snapshot_id}
+        return {**head, **values, **truths, **self.admission.to_json()}
+
+    def key(self, text: str) -> str:
+        """The path key a person means: from where they stand, else from the root.
+
+        Raises UnsafePath for a path outside the codebase.
+        """
+        found = [key for key in self._spellings(text) if key is not None]
+        if not found:
+            raise UnsafePath(f"not a path inside {self.codebase.root}: {text!r}")
+        return next((key for key in found if self.view.record(key) is not None), found[0])
+
+    def _spellings(self, text: str) -> Iterator[str | None]:
+        root = str(self.codebase.root)
+        base = self.options.base or self.codebase.root
+        plain = os.path.abspath(os.path.join(base, text))
+        for spelled in (
+            plain,
+            os.path.join(os.path.realpath(os.path.dirname(plain)), os.path.basename(plain)),
+        ):
+            if spelled.startswith(root.rstrip("/") + "/"):
+                yield paths.path_key(os.path.relpath(spelled, root))
+        if not os.path.isabs(text) and ".." not in text.split("/") and text.strip("./"):
+            yield paths.path_key(text)
+
+
+@contextmanager
+def reading(codebase: Codebase, options: ReadOptions) -> Iterator[Reading]:
+    """Raises Gated with its envelope, IntegrityError, IncompatibleVersion; with `sync` what a sync raises."""
+    if options.sync and gate.active_indexing(codebase.layout) is None:  # EN-6: never beside a rebuild
+        sync(codebase)
+    admission = gate.admit(
+        codebase, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
+    )
+    with admission.view as view, Root(codebase.root) as root:
+        yield Reading(codebase, admission, options, Texts(view, codebase.repo, root))
