@@ -162,6 +162,13 @@ def diagnose(codebase: Indexed, view: SnapshotView | None) -> dict[str, Any]:
     return {**answer, "gate": "ok", **({"hints": _remarks(proof)} if proof and _remarks(proof) else {})}
 
 
+def indexing_gate(
+    codebase: Indexed, indexing: Indexing, requested: Path | None, *, debug: bool = False
+) -> Gated:
+    """The refusal of a codebase that is being rebuilt, for a caller that knows so before the store does."""
+    return _gated(_About(codebase, requested).not_ready(indexing, None, debug=debug))
+
+
 def active_indexing(layout: Layout) -> Indexing | None:
     """The create or reindex under way. State `indexing` counts only while its writer lives."""
     known = state.read(layout)

@@ -6,8 +6,10 @@ import click
 
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.reading import opened, reads, told
+from gitindex.errors import UsageError
 from gitindex.navigate.slice import BACKWARD, BOTH, FORWARD
 from gitindex.ops.navigate import slice_variable
+from gitindex.ops.read import split_range
 
 
 @command("What a variable's value at PATH:LINE depends on, or what depends on it.")
@@ -21,6 +23,9 @@ def run(
     call: Call, place: str, name: str, direction: str, stale_ok: bool, catch_up: bool, debug: bool
 ) -> Answer:
     codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
-    data = slice_variable(codebase, place, name, options, direction=direction)
+    path, line, _ = split_range(place)
+    if path == place:
+        raise UsageError(f"not a position: {place!r}", hint="gitindex slice PATH:LINE NAME")
+    data = slice_variable(codebase, path, line, name, options, direction=direction)
     lines = [f"{item['line']:>5}  {item['text']}" for item in data.get("lines", ())]
     return told(data, "\n".join(lines))

@@ -9,16 +9,21 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.status import status
 
+_SHUT = ("not_ready", "requires_reindex", "not_indexed")
+
 
 @command("What is indexed, what is pending, and whether to believe it.")
 def run(call: Call) -> Answer:
     found = status(open_codebase(call.path, call.environment))
-    return Answer(found, _text(found), 3 if found["status"] == "not_indexed" else 0)
+    return Answer(found, _text(found), 3 if found["status"] in _SHUT else 0)
 
 
 def _text(found: dict[str, Any]) -> str:
-    if found["status"] == "not_indexed":
-        lines = [f"{found['root']} is not indexed", "  next: gitindex init"]
+    if found["status"] in _SHUT:
+        hints = found["hints"]
+        following = next(hints[name] for name in ("reindex", "create", "status") if name in hints)
+        lines = [found["message"], f"  next: {following['command']}"]
+        lines += ["", *_ok(found)] if found["snapshot_id"] else []
     elif found["status"] in ("corrupt", "incompatible"):
         lines = [f"the index of {found['root']} is {found['status']}"]
     else:

@@ -140,28 +140,31 @@ def repo_map(
 
 
 def slice_variable(
-    codebase: Codebase, place: str, name: str, options: ReadOptions, *, direction: str = slices.BACKWARD
+    codebase: Codebase,
+    path: str,
+    line: int,
+    name: str,
+    options: ReadOptions,
+    *,
+    direction: str = slices.BACKWARD,
 ) -> dict[str, Any]:
-    """What a variable at PATH:LINE depends on, or what depends on it, within its function."""
-    at = where.position(place)
-    if at is None:
-        raise UsageError(f"not a position: {place!r}", hint="gitindex slice PATH:LINE NAME")
+    """What a variable at a line depends on, or what depends on it, within its function."""
     _require(name, "a variable's name")
     if direction not in (slices.BACKWARD, slices.FORWARD, slices.BOTH):
         raise UsageError(f"unknown direction {direction!r}", hint="use backward, forward or both")
     with reading(codebase, options) as read:
-        key = read.key(at.path)
+        key = read.key(path)
         record = read.view.record(key)
         text = read.texts.get(key)
         if record is None or record.skip or text is None:
             return _no_file(read, key)
-        found = slices.slice_lines(record.language, text.text, at.line, name, direction)
+        found = slices.slice_lines(record.language, text.text, line, name, direction)
         if found is None:
             return read.answer(
                 "unsupported", path=key, message=f"no slice for {record.language or 'this file'}"
             )
         status = "ok" if found["lines"] else "not_found"
-        message = {} if found["lines"] else {"message": f"{name} does not occur in line {at.line} of {key}"}
+        message = {} if found["lines"] else {"message": f"{name} does not occur in line {line} of {key}"}
         answer = read.answer(status, path=key, exact_text=text.exact, **found, **message)
         return fit(answer, read.budget, ["lines"])
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict
 from typing import Any
 
-from gitindex import config
+from gitindex import config, gate
 from gitindex.errors import GitError, GitindexError, IncompatibleVersion, IntegrityError
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.sync import SyncOptions, make_plan, open_source
@@ -57,11 +57,22 @@ def _fill(codebase: Codebase, answer: dict[str, Any]) -> None:
         answer["last_sync_at"] = known.last_sync_at
         answer["last_result"] = known.last_result
         answer["indexing"] = asdict(known.indexing) if known.indexing else None
-    view = open_active(codebase.layout)
-    if view is None:
-        return
-    with view:
-        _describe(codebase, view, answer)
+    with open_active(codebase.layout) or nullcontext() as view:
+        if view is not None:
+            _describe(codebase, view, answer)
+        _judge(codebase, view, answer)
+
+
+def _judge(codebase: Codebase, view: SnapshotView | None, answer: dict[str, Any]) -> None:
+    """Would a read be let in? A shut gate is the status, and says what opens it (EN-4)."""
+    verdict = gate.diagnose(codebase, view)
+    answer.update(verdict)
+    if verdict["gate"] != "ok":
+        answer["status"] = verdict["gate"]
+    if verdict["gate"] == "not_ready":
+        answer["state"] = "indexing"
+    elif answer["state"] == "indexing":  # its writer is gone
+        answer["state"] = "indexfailed" if view is None else "sync_completed"
 
 
 def _describe(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) -> None:

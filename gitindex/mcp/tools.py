@@ -1,0 +1,232 @@
+"""What each tool does: open the codebase, pass the gate, call one op. Thin on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gitindex import gate
+from gitindex.config import Environment
+from gitindex.errors import UsageError
+from gitindex.mcp.jobs import Job, Jobs
+from gitindex.ops import manage, navigate
+from gitindex.ops.budget import fit
+from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.listing import list_codebases
+from gitindex.ops.query import QueryOptions, query
+from gitindex.ops.read import read_file
+from gitindex.ops.reading import ReadOptions
+from gitindex.search.request import Request
+
+Arguments = Mapping[str, Any]
+
+
+class Tools:
+    """The tools of one server: many codebases, each with its own gate."""
+
+    def __init__(self, environment: Environment, default: Path) -> None:
+        self._environment = environment
+        self._default = default
+        self.jobs = Jobs()
+
+    def call(self, name: str, given: Arguments) -> dict[str, Any]:
+        """Raises Gated with its envelope and every named error of the op behind the tool."""
+        if name == "list_codebases":
+            return list_codebases(self._environment)
+        requested = self._requested(given)
+        codebase = open_codebase(_existing(requested), self._environment)
+        if name == "manage_index":
+            answer = self._manage(codebase, given)
+        else:
+            self._block(codebase, requested, given)
+            answer = _READERS[name](codebase, given, self._options(requested, given))
+        return {"codebaseRoot": str(codebase.root), **answer}
+
+    def _requested(self, given: Arguments) -> Path:
+        path = Path(given.get("path", self._default)).expanduser()
+        return path if path.is_absolute() else self._default / path
+
+    def _options(self, requested: Path, given: Arguments) -> ReadOptions:
+        return ReadOptions(
+            stale_ok=given.get("allowStale", False),
+            debug=given.get("debug", False),
+            sync=given.get("sync", False),
+            requested=requested,
+            base=requested if requested.is_dir() else requested.parent,
+        )
+
+    def _block(self, codebase: Codebase, requested: Path, given: Arguments) -> None:
+        """A rebuild of ours counts from its first moment, before the store says so."""
+        job = self.jobs.running(str(codebase.root))
+        if job is not None and not given.get("allowStale", False):
+            raise gate.indexing_gate(codebase, job.progress, requested, debug=given.get("debug", False))
+
+    # -- lifecycle -----------------------------------------------------------------------------
+
+    def _manage(self, codebase: Codebase, given: Arguments) -> dict[str, Any]:
+        action = given["action"]
+        if action in ("create", "reindex"):
+            return self._rebuild(codebase, action, wait=given.get("wait", False))
+        job = self.jobs.running(str(codebase.root))
+        if action == "status":
+            return self._status(codebase)
+        if job is not None:
+            raise gate.indexing_gate(codebase, job.progress, codebase.root)
+        return manage.catch_up(codebase) if action == "sync" else manage.clear(codebase)
+
+    def _rebuild(self, codebase: Codebase, action: str, *, wait: bool) -> dict[str, Any]:
+        indexing = gate.active_indexing(codebase.layout)
+        if indexing is not None:
+            raise gate.indexing_gate(codebase, indexing, codebase.root)
+        notes: list[str] = []
+        if action == "create":
+            needed, notes = manage.needs_create(codebase)
+            if not needed:
+                return manage.already_indexed(codebase)
+        work = manage.create if action == "create" else manage.reindex
+
+        def build(job: Job) -> dict[str, Any]:
+            return work(codebase, job.track)
+
+        job, fresh = self.jobs.start(str(codebase.root), action, build)
+        if not fresh:
+            raise gate.indexing_gate(codebase, job.progress, codebase.root)
+        if wait:
+            job.done.wait()
+            return job.answer or {"status": "error", "action": action, "error": job.error}
+        return {
+            "status": "ok",
+            "action": action,
+            "started": True,
+            "state": "indexing",
+            "message": f"{action} of {codebase.root} runs in the background",
+            "notes": notes,
+            "hints": {"status": gate.action(codebase.root, "status")},
+        }
+
+    def _status(self, codebase: Codebase) -> dict[str, Any]:
+        answer = manage.status(codebase)
+        job = self.jobs.last(str(codebase.root))
+        if job is None:
+            return answer
+        if not job.done.is_set() and answer.get("gate") != "not_ready":
+            blocked = gate.indexing_gate(codebase, job.progress, codebase.root).detail["envelope"]
+            assert isinstance(blocked, dict)
+            kept = ("status", "reason", "message", "indexing", "retryAfterMs")
+            answer |= {"gate": "not_ready", "state": "indexing", **{name: blocked[name] for name in kept}}
+        return {**answer, "lastJob": job.to_json()}
+
+
+# -- readers --------------------------------------------------------------------------------------
+
+
+def _search(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    request = Request(
+        query=given.get("query", ""),
+        mode=given.get("mode", "hybrid"),
+        limit=given.get("limit", codebase.settings.query.limit),
+        globs=tuple(given.get("globs", ())),
+        languages=tuple(given.get("languages", ())),
+        kinds=tuple(given.get("kinds", ())),
+        tags=tuple(given.get("tags", ())),
+        since=given.get("since", ""),
+        until=given.get("until", ""),
+        session=given.get("session", ""),
+    )
+    chosen = QueryOptions(
+        sync=options.sync, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
+    )
+    answer = query(codebase, request, chosen).to_json()
+    return fit(answer, codebase.settings.query.max_answer_chars, ["results"])
+
+
+def _symbol(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return navigate.find_symbol(codebase, given["name"], options, given.get("limit", 100))
+
+
+def _references(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return navigate.find_references(codebase, given["target"], options, given.get("limit", 500))
+
+
+def _outline(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return navigate.outline(codebase, _file(given, options), options)
+
+
+def _call_graph(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return navigate.call_graph(
+        codebase,
+        given["symbol"],
+        options,
+        direction=given.get("direction", "callers"),
+        depth=given.get("depth", 2),
+        shape=given.get("format", "json"),
+        note_limit=given.get("noteLimit", 50),
+    )
+
+
+def _import_graph(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return navigate.import_graph(
+        codebase,
+        _file(given, options),
+        options,
+        direction=given.get("direction", "imports"),
+        depth=given.get("depth", 1),
+    )
+
+
+def _map(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return navigate.repo_map(
+        codebase, options, tokens=given.get("tokens", 2000), focus=tuple(given.get("focus", ()))
+    )
+
+
+def _slice(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return navigate.slice_variable(
+        codebase,
+        _file(given, options),
+        given["line"],
+        given["name"],
+        options,
+        direction=given.get("direction", "backward"),
+    )
+
+
+def _read(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return read_file(
+        codebase,
+        _file(given, options),
+        options,
+        first=given.get("startLine", 1),
+        last=given.get("endLine"),
+        worktree=given.get("worktree", False),
+    )
+
+
+_READERS: dict[str, Callable[[Codebase, Arguments, ReadOptions], dict[str, Any]]] = {
+    "search_codebase": _search,
+    "find_symbol": _symbol,
+    "find_references": _references,
+    "file_outline": _outline,
+    "call_graph": _call_graph,
+    "import_graph": _import_graph,
+    "repo_map": _map,
+    "slice_variable": _slice,
+    "read_file": _read,
+}
+
+
+def _file(given: Arguments, options: ReadOptions) -> str:
+    """The file meant: `file`, else `path` when that is no directory."""
+    if "file" in given:
+        return str(given["file"])
+    if options.requested is None or options.requested.is_dir():
+        raise UsageError("which file? Give `file`, or a file as `path`")
+    return str(options.requested)
+
+
+def _existing(path: Path) -> Path:
+    """A file that is gone from disk still belongs to its codebase."""
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
