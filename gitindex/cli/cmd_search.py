@@ -10,10 +10,8 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress import bar
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.query import QueryAnswer, QueryOptions, query
-from gitindex.ops.sync import sync
 from gitindex.search.hit import Hit
 from gitindex.search.parse import parse
 from gitindex.search.request import MODES, REGEX, Request
@@ -38,7 +36,7 @@ and --session list the notes they match.
     "--kind",
     "kinds",
     multiple=True,
-    help="Only this kind of symbol (function, class …) or file (test, doc …).",
+    help="Only this kind of symbol (function …) or file (test …).",
 )
 @click.option("--tag", "tags", multiple=True, help="Only notes with this tag in their front matter.")
 @click.option("--since", default="", metavar="DATE", help="Only notes dated on or after this ISO-8601 date.")
@@ -64,10 +62,7 @@ def run(
     codebase = open_codebase(call.path, call.environment)
     most = limit or codebase.settings.query.limit
     request = Request(" ".join(words), mode, most, globs, languages, kinds, tags, since, until, session)
-    if catch_up:
-        with bar(not call.as_json) as progress:
-            sync(codebase, progress=progress)
-    options = QueryOptions(stale_ok=stale_ok, debug=call.environment.debug, requested=call.path)
+    options = QueryOptions(catch_up, stale_ok, call.environment.debug, call.path)
     answer = query(codebase, request, options)
     return Answer(answer.to_json(), "" if call.as_json else render(answer, request, codebase))
 

@@ -6,13 +6,11 @@ Reads only, unless asked to sync first (EN-5). The git calls behind freshness ru
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 from gitindex import config, gate
@@ -20,11 +18,9 @@ from gitindex.errors import Gated, IntegrityError
 from gitindex.extract.embed.protocol import Embedder
 from gitindex.extract.embed.registry import open_embedder
 from gitindex.model.settings import EmbedSettings
-from gitindex.ops.codebase import Codebase, make_policy, read_root_file
-from gitindex.ops.sync import SyncOptions, open_source, sync
+from gitindex.ops.codebase import Codebase
 from gitindex.ops.truth import Truth, truth
 from gitindex.search.engine import Engine
-from gitindex.search.fallback import Scan
 from gitindex.search.hit import Found
 from gitindex.search.request import Request, check
 from gitindex.view.snapshot import SnapshotView
@@ -75,7 +71,11 @@ def query(codebase: Codebase, request: Request, options: QueryOptions | None = N
     chosen = options or QueryOptions()
     check(request)
     if chosen.sync:
-        sync(codebase, SyncOptions())
+        from gitindex.ops.sync import (
+            sync,
+        )  # late, as the scan below: a query must start without the indexer (UI-3)
+
+        sync(codebase)
     try:
         admission = gate.admit(
             codebase, stale_ok=chosen.stale_ok, debug=chosen.debug, requested=chosen.requested
@@ -86,7 +86,8 @@ def query(codebase: Codebase, request: Request, options: QueryOptions | None = N
         return _scanned(codebase, request, gated.message, {"create": gate.action(codebase.root, "create")})
     except IntegrityError as error:
         return _damaged(codebase, request, error)
-    with admission.view as view, _truth(codebase, view) as told:
+    with admission.view as view:
+        told = _beside(lambda: truth(codebase, view.manifest))
         try:
             found = _engine(codebase, view).search(request)
         except IntegrityError as error:
@@ -97,10 +98,17 @@ def query(codebase: Codebase, request: Request, options: QueryOptions | None = N
         )
 
 
-@contextmanager
-def _truth(codebase: Codebase, view: SnapshotView) -> Iterator[Any]:
-    with ThreadPoolExecutor(1, "gitindex-truth") as beside:
-        yield beside.submit(truth, codebase, view.manifest).result
+def _beside(work: Callable[[], Truth]) -> Callable[[], Truth]:
+    """Start the work on a thread of its own; calling the result waits for it (`truth` itself never fails)."""
+    done: list[Truth] = []
+    thread = Thread(target=lambda: done.append(work()), name="gitindex-truth", daemon=True)
+    thread.start()
+
+    def wait() -> Truth:
+        thread.join()
+        return done[0]
+
+    return wait
 
 
 def _notes_asked(request: Request, gated: Gated) -> bool:
@@ -117,10 +125,9 @@ def _damaged(codebase: Codebase, request: Request, error: IntegrityError) -> Que
 
 def _scanned(codebase: Codebase, request: Request, why: str, hints: Mapping[str, Any]) -> QueryAnswer:
     """Without an index: the eligible files themselves, and the answer says so."""
-    policy = make_policy(codebase.settings, read_root_file(codebase.root, config.IGNORE_NAME))
-    with open_source(codebase, SyncOptions(), bulk=True) as source:
-        found = Scan(source, policy, codebase.root, codebase.settings.query).search(request, why)
-    return QueryAnswer(found, None, None, _fingerprints(codebase, ""), hints=hints)
+    from gitindex.ops.scan import scan
+
+    return QueryAnswer(scan(codebase, request, why), None, None, _fingerprints(codebase, ""), hints=hints)
 
 
 def _fingerprints(codebase: Codebase, ignore: str) -> dict[str, str]:

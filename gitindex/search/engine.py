@@ -6,7 +6,7 @@ changes nothing (EN-5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gitindex.errors import UsageError
 from gitindex.model.settings import QuerySettings
 from gitindex.search import fuse, hit, metadata, rank, regex, snippet, suggest, symbols
-from gitindex.search.candidate import Candidate, Scored
+from gitindex.search.candidate import Candidate, Key, Scored
 from gitindex.search.hit import Found, Hit
 from gitindex.search.lexical import Words
 from gitindex.search.metadata import Note
@@ -31,6 +31,7 @@ _DEPTH = 100  # candidates of each retriever
 _NARROW_DEPTH = 400  # before conditions only the lexical index can check
 _REGEX_CHUNKS = 200_000
 _DEFINITIONS = 20
+_FETCH = 500
 
 
 class NoVectors(UsageError):
@@ -118,23 +119,15 @@ class Engine:
         chunks = self._words.defining(
             {item.name for item in definitions}, {item.path for item in definitions}, 200
         )
-        defining = {
-            chunk.key: chunk
-            for chunk in chunks
-            if any(item.path == chunk.path and _holds(chunk, item.line) for item in definitions)
-        }
+        shown = {chunk.key: showing for chunk in chunks if (showing := _showing(chunk, definitions))}
         marked = [
-            item._replace(layers=(*item.layers, "symbol")) if item.candidate.key in defining else item
+            Scored(shown.pop(item.candidate.key), item.score, (*item.layers, "symbol"))
+            if item.candidate.key in shown
+            else item
             for item in items
         ]
-        known = {item.candidate.key for item in items}
-        extra = self._allowed(query, scope, [chunk for key, chunk in defining.items() if key not in known])
-        return marked + [Scored(chunk, 0.0, ("symbol",)) for chunk in extra]
-
-    def _allowed(self, query: Query, scope: Scope, chunks: list[Candidate]) -> Iterable[Candidate]:
-        return self._words.fetch(
-            [chunk.key for chunk in chunks], self._words.conditions(query, scope)
-        ).values()
+        allowed = self._words.fetch(list(shown), self._words.conditions(query, scope))
+        return marked + [Scored(shown[key], 0.0, ("symbol",)) for key in allowed]
 
     def _symbols(self, request: Request, query: Query, scope: Scope) -> Found:
         wanted = query.symbol or query.text
@@ -146,13 +139,23 @@ class Engine:
         pattern = clean(request.query)
         regex.check(pattern)
         chunks = self._words.having(regex.narrowing(pattern), regex.LONG_IDENTIFIER, scope, _REGEX_CHUNKS)
-        chunks.sort(key=lambda chunk: chunk.key)
-        matches = list(regex.verify(pattern, chunks))
+        matches = list(regex.verify(pattern, regex.joined(self._whole_lines(chunks))))
         items = rank.order(Scored(item.candidate, float(len(item.lines)), ("regex",)) for item in matches)
         lines = {item.candidate.key: item.lines for item in matches}
         kept = rank.limit_per_file(items, self._settings.per_file)[: request.limit]
         hits = tuple(self._regex_hit(item, lines[item.candidate.key]) for item in kept)
         return Found(hits, left_out=len(items) - len(hits))
+
+    def _whole_lines(self, chunks: list[Candidate]) -> list[Candidate]:
+        """The chunks, with every piece of a line that is cut into several, in order."""
+        found = {chunk.key: chunk for chunk in chunks}
+        single = [chunk for chunk in chunks if chunk.start_line == chunk.end_line]
+        for at in range(0, len(single), _FETCH):
+            batch = single[at : at + _FETCH]
+            sides = self._words.fetch([(c.path, c.ordinal + step) for c in batch for step in (-1, 1)])
+            cut = {c.path for c in batch if any(_continues(c, sides, step) for step in (-1, 1))}
+            found.update((chunk.key, chunk) for chunk in self._words.texts(cut, _REGEX_CHUNKS))
+        return [found[key] for key in sorted(found)]
 
     # -- hits ----------------------------------------------------------------------------------
 
@@ -221,8 +224,24 @@ class Engine:
             )
 
 
-def _holds(chunk: Candidate, line: int) -> bool:
-    return chunk.start_line <= line <= chunk.end_line and chunk.chunk_kind == "text"
+def _continues(chunk: Candidate, sides: Mapping[Key, Candidate], step: int) -> bool:
+    """Is the chunk before or after part of the same line?"""
+    other = sides.get((chunk.path, chunk.ordinal + step))
+    return (
+        other is not None
+        and other.chunk_kind == "text"
+        and other.start_line == chunk.start_line == other.end_line
+    )
+
+
+def _showing(chunk: Candidate, definitions: Sequence[symbols.Definition]) -> Candidate | None:
+    """The chunk under the name of the best of these definitions that starts in it, None without any."""
+    if chunk.chunk_kind != "text":
+        return None
+    for found in definitions:
+        if found.path == chunk.path and chunk.start_line <= found.line <= chunk.end_line:
+            return chunk._replace(symbol=found.qualified_name, symbol_kind=found.kind)
+    return None
 
 
 def _hit(item: Scored, cut: snippet.Snippet, matches: tuple[int, ...] = ()) -> Hit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 KINDS = ("code", "test", "doc", "example", "vendored", "generated", "stub", "package", "config")
 
@@ -21,6 +22,7 @@ _CONFIG_SUFFIX = (".toml", ".yaml", ".yml", ".json", ".ini", ".cfg", ".xml", ".p
 _PACKAGE = frozenset({"__init__.py", "index.ts", "index.js", "mod.rs"})
 
 
+@lru_cache(maxsize=65_536)
 def file_kind(path: str) -> str:
     """The first that applies; `code` when nothing else does."""
     *folders, name = path.split("/")

@@ -7,7 +7,6 @@ a retriever that is sure of itself counts more than one that ranks noise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 
 from gitindex.search.candidate import Candidate, Key, Scored
 
@@ -45,7 +44,8 @@ def _above_median(scores: dict[Key, float]) -> dict[Key, float]:
     """What the dense retriever knows is how far a score stands out from its neighbours'."""
     if not scores:
         return {}
-    middle, top = median(scores.values()), max(scores.values())
+    ranked = sorted(scores.values())
+    middle, top = ranked[len(ranked) // 2], ranked[-1]
     if top <= middle:
         return dict.fromkeys(scores, 1.0)
     return {key: max(0.0, (score - middle) / (top - middle)) for key, score in scores.items()}

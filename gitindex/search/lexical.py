@@ -76,12 +76,22 @@ class Words:
         return [found for _, found in self.search(clauses, limit)] if parts else []
 
     def having(self, patterns: Sequence[str], otherwise: str, scope: Scope, limit: int) -> list[Candidate]:
-        """Text chunks with, for every pattern, an identifier that matches it or `otherwise`."""
+        """Text chunks with an identifier for every pattern, or with one that matches `otherwise`."""
         clauses = [*self._filters(scope), (self._occur.Must, self._silent(self._term("kind", "text")))]
-        for pattern in patterns:
-            either = [self._query.regex_query(self._schema, "idents", text) for text in (pattern, otherwise)]
-            clauses.append((self._occur.Must, self._silent(self._any(either))))
+        if patterns:
+            every = [self._query.regex_query(self._schema, "idents", pattern) for pattern in patterns]
+            unsure = self._query.regex_query(self._schema, "idents", otherwise)
+            clauses.append((self._occur.Must, self._silent(self._any([self._all(every), unsure]))))
         return [found for _, found in self.search(clauses, limit)]
+
+    def texts(self, paths: Iterable[str], limit: int) -> list[Candidate]:
+        """All text of these files."""
+        wanted = sorted(paths)
+        clauses = [
+            (self._occur.Must, self._in("path", wanted)),
+            (self._occur.Must, self._term("kind", "text")),
+        ]
+        return [found for _, found in self.search(clauses, limit)] if wanted else []
 
     def near(self, field: str, word: str, most: int) -> list[str]:
         """Indexed words spelled much like this one and beginning alike."""

@@ -148,7 +148,7 @@ def language(name: str) -> str:
 def looks_like_code(word: str) -> bool:
     """snake_case, camelCase, CONSTANT, a.b or a call: prose is none of these."""
     plain = word.strip("_")
-    return (
+    return bool(plain) and (
         "_" in word
         or any(sign in word for sign in (".", "::", "()", "#"))
         or (plain != plain.lower() and plain != plain.capitalize() and len(plain) > 1)

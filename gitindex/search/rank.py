@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from gitindex.extract.tokens import subwords
 from gitindex.search.candidate import Scored
@@ -45,7 +46,8 @@ def rank(found: Iterable[Scored], query: Query) -> list[Scored]:
     """Best first, all of them, with their final scores."""
     items = list(found)
     words = set(query.terms)
-    raised = [item._replace(score=_raised(item, query, words)) for item in items]
+    names = [name.lower() for name in query.names]
+    raised = [item._replace(score=_raised(item, query.symbol, names, words)) for item in items]
     return _diverse(_coherent(raised))
 
 
@@ -64,9 +66,10 @@ def limit_per_file(items: Sequence[Scored], most: int) -> list[Scored]:
     return first + later
 
 
-def _raised(item: Scored, query: Query, words: set[str]) -> float:
+def _raised(item: Scored, whole: str, names: Sequence[str], words: set[str]) -> float:
     found = item.candidate
-    score = item.score + _definition(found.symbol, query, words) + _PATH * _path_match(found.path, words)
+    defined = _definition(found.symbol, whole, names, words) if found.symbol else 0.0
+    score = item.score + defined + _PATH * _path_match(found.path, words)
     if found.chunk_kind == "anchor":
         score *= _ANCHOR
     kind = file_kind(found.path)
@@ -75,14 +78,12 @@ def _raised(item: Scored, query: Query, words: set[str]) -> float:
     return score * _PENALTY.get(kind, 1.0)
 
 
-def _definition(symbol: str, query: Query, words: set[str]) -> float:
-    """How much the chunk's own definition is what the query names."""
-    if not symbol:
-        return 0.0
+def _definition(symbol: str, whole: str, names: Sequence[str], words: set[str]) -> float:
+    """How much the chunk's own definition is what the query names; `whole` when it is nothing but a name."""
+    if whole:
+        return _names(symbol, whole)
     name = last_name(symbol)
-    if query.symbol:
-        return _names(symbol, query.symbol)
-    if any(name.lower() == wanted.lower() for wanted in query.names):
+    if name.lower() in names:
         return _DEFINES_CODE
     parts = set(subwords(name))
     return _DEFINES_WORD * len(parts & words) / len(parts) if parts else 0.0
@@ -99,12 +100,16 @@ def _names(symbol: str, wanted: str) -> float:
 
 def _path_match(path: str, words: set[str]) -> float:
     """The share of the file name's words in the query, and a little for its directories'."""
-    folder, _, name = path.rpartition("/")
-    stem = set(subwords(name.rpartition(".")[0] or name))
-    above = set(subwords(folder))
+    stem, above = _path_words(path)
     of_name = len(stem & words) / len(stem) if stem else 0.0
     of_folder = len(above & words) / len(above) if above else 0.0
     return of_name + 0.3 * of_folder
+
+
+@lru_cache(maxsize=16_384)
+def _path_words(path: str) -> tuple[frozenset[str], frozenset[str]]:
+    folder, _, name = path.rpartition("/")
+    return frozenset(subwords(name.rpartition(".")[0] or name)), frozenset(subwords(folder))
 
 
 def _coherent(items: list[Scored]) -> list[Scored]:

@@ -20,11 +20,13 @@ from gitindex.search.candidate import Candidate
 from re import _parser as sre  # type: ignore[attr-defined]  # isort: skip
 from re import _constants as sre_constants  # type: ignore[attr-defined]  # isort: skip
 
-_MIN_PIECE = 2
+_MIN_PIECE = 3
+_PIECES = 2  # each costs a walk through the dictionary, and the longest leave little for the others
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BATCH_LINES = 20_000
-# Identifiers are indexed cut, so one of this length may go on with anything; beyond ASCII, with few characters.
-LONG_IDENTIFIER = f"[a-z0-9_]{{{MAX_TOKEN}}}|.*[^\\x00-\\x7f].*"
+LONG_IDENTIFIER = (
+    f".{{{MAX_TOKEN}}}"  # identifiers are indexed cut: one of this length may go on with anything
+)
 
 
 class Match(NamedTuple):
@@ -42,7 +44,10 @@ def narrowing(pattern: str) -> list[str]:
     pieces: set[str] = set()
     for literal in required(pattern):
         pieces |= {piece.lower() for piece in _WORD.findall(literal) if len(piece) >= _MIN_PIECE}
-    return sorted(f".*{piece}.*" for piece in pieces if len(piece) <= MAX_TOKEN)
+    longest = sorted(
+        (piece for piece in pieces if len(piece) <= MAX_TOKEN), key=lambda piece: (-len(piece), piece)
+    )
+    return [f".*{piece}.*" for piece in longest[:_PIECES]]
 
 
 def required(pattern: str) -> list[str]:
@@ -67,6 +72,24 @@ def verify(pattern: str, candidates: Iterable[Candidate]) -> Iterator[Match]:
             yield from _verify(pattern, batch)
             batch, lines = [], 0
     yield from _verify(pattern, batch)
+
+
+def joined(chunks: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Pieces of one long line as one candidate again; `chunks` are in order of path and position."""
+    whole: Candidate | None = None
+    for chunk in chunks:
+        if whole is not None and _same_line(whole, chunk):
+            whole = whole._replace(text=(whole.text or "") + (chunk.text or ""))
+            continue
+        if whole is not None:
+            yield whole
+        whole = chunk
+    if whole is not None:
+        yield whole
+
+
+def _same_line(first: Candidate, then: Candidate) -> bool:
+    return first.path == then.path and first.start_line == first.end_line == then.start_line == then.end_line
 
 
 def matching(pattern: str, lines: Sequence[str]) -> list[bool]:

@@ -48,7 +48,7 @@ def find(
     found = _named(view, _IS, (name,), wanted, scope)
     if len(found) < limit and name:
         found += _named(view, _BEGINS, (name, name + _AFTER), wanted, scope)
-    if len(found) < limit:
+    if not found:
         found += _by_parts(view, words(), wanted, scope, limit)
     return ordered(found)
 
