@@ -1,8 +1,8 @@
 """The SCIP schema as a table of field numbers, turned into protobuf classes at run time.
 
 No package on the registry binds the right schema, and a generated file would be ours to keep in step; a table
-of the fields we read is neither. Two renderings of the same table: `plain` has the types a person expects,
-`raw` declares strings and packed integers as bytes (the wire is the same), which skips UTF-8 decoding and one
+of the fields we read is neither. Renderings of the same table: `plain` has the types a person expects, `raw`
+declares strings and packed integers as bytes (the wire is the same), which skips UTF-8 decoding and one
 container object per occurrence. Unknown fields are ignored, so newer producers stay readable.
 """
 
@@ -90,12 +90,18 @@ def plain() -> SimpleNamespace:
 
 
 @cache
+def wire() -> SimpleNamespace:
+    """Like `raw`, with each occurrence of a document left as the bytes of its message."""
+    return _build("scipwire", raw=True, occurrences_as_bytes=True)
+
+
+@cache
 def raw() -> SimpleNamespace:
     """The same wire format, strings, packed integers and typed ranges left as bytes."""
     return _build("scipraw", raw=True)
 
 
-def _build(package: str, *, raw: bool) -> SimpleNamespace:
+def _build(package: str, *, raw: bool, occurrences_as_bytes: bool = False) -> SimpleNamespace:
     # The pure Python runtime is ten times slower: refuse it rather than appear to hang.
     if api_implementation.Type() != "upb":
         raise SemanticError(
@@ -106,6 +112,8 @@ def _build(package: str, *, raw: bool) -> SimpleNamespace:
     for message, fields in _TABLE.items():
         made = file.message_type.add(name=message)
         for name, (number, kind) in fields.items():
+            if name == "occurrences" and occurrences_as_bytes:
+                kind = "string*"
             _add_field(made, package, name, number, kind, raw)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)

@@ -10,9 +10,11 @@ Only regular tracked files are taken, by their tracked bytes; every other docume
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import posixpath
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -82,7 +84,8 @@ class Decoded:
         self._prefix = prefix
         self.summary = Summary(file.tool(), file.truncated)
         first = FirstPass(self.summary.tool.name)
-        self._take_documents(first, read)
+        with _collector_paused():
+            self._take_documents(first, read)
         self._parts = first.parts
         self._interner = first.interner
         self.summary.out_of_range = first.out_of_range
@@ -125,7 +128,7 @@ class Decoded:
     # -- first pass -----------------------------------------------------------------------------
 
     def _take_documents(self, first: FirstPass, read: ReadBlob) -> None:
-        messages = schema.raw()
+        messages = schema.wire()
         for number, span in enumerate(self._file.layout.documents):
             message = self._file.document(span, messages)
             path = None if message is None else self._accept_path(message.relative_path)
@@ -180,30 +183,22 @@ class Decoded:
         numbering = _Numbering(self._table, owner, ids, len(paths))
         table = np.column_stack((owner, numbering.index, rows)).astype(np.int32)
         table = _distinct(table[_order(table)])
-        bounds = np.searchsorted(table[:, 0], np.arange(len(paths) + 1))
-        at = 0
+        definitions = _definition_rows(parts, owner, numbering.index, ids, rows)
+        places = np.arange(len(paths) + 1)
+        bounds, defined = np.searchsorted(table[:, 0], places), np.searchsorted(definitions[:, 0], places)
         for number, path in enumerate(paths):
-            own = self._parts[path]
-            size = sum(len(part.ids) for part in own)
             occurrences = table[bounds[number] : bounds[number + 1], 1:]
-            hashes, local_numbers = numbering.of(number)
-            index = numbering.index[at : at + size]
-            at += size
-            yield self._document(path, own, hashes, local_numbers, index, occurrences, int(lost[number]))
+            own = definitions[defined[number] : defined[number + 1]]
+            self._count(occurrences[:, 5], int(lost[number]))
+            yield self._document(path, numbering.of(number), occurrences, own, int(lost[number]))
 
     def _document(
-        self,
-        path: str,
-        parts: list[Part],
-        hashes: npt.NDArray[np.int64],
-        local_numbers: dict[int, int],
-        index: Ints,
-        occurrences: Small,
-        unresolved: int,
+        self, path: str, numbers: _Numbers, occurrences: Small, definitions: Small, unresolved: int
     ) -> Document:
-        message = self._file.document(self._file.layout.documents[parts[0].number], schema.raw())
-        for part in parts[1:]:
-            message.MergeFrom(self._file.document(self._file.layout.documents[part.number], schema.raw()))
+        first, *more = (self._file.layout.documents[part.number] for part in self._parts[path])
+        message = self._file.document(first, schema.wire())
+        for span in more:
+            message.MergeFrom(self._file.document(span, schema.wire()))
         infos = list(message.symbols)
         find, hash_of, names = self._interner.ids.get, self._table.hash_of, self._table.names
         spelled = [info.symbol for info in infos]
@@ -217,40 +212,33 @@ class Decoded:
                 visible.append(shown + b"\0" + documentation[0] if documentation else shown)
                 if info.relationships:
                     links += [(hash_of(name), hash_of(to), flags) for to, flags in describe.links(info)]
-        definitions = self._definitions(parts, index, interned, local_numbers)
-        self._count(occurrences[:, 5], unresolved)
+        described = self._with_descriptions(definitions, interned, numbers)
         interface = hashlib.blake2b(b"\0\0".join(sorted(visible)), digest_size=16).hexdigest()
         hover = describe.blob_of(message)
+        count = len(numbers.local_ids)
         return Document(
-            path, hashes, len(local_numbers), occurrences, definitions, links, hover, interface, unresolved
+            path, numbers.hashes, count, occurrences, described, links, hover, interface, unresolved
         )
 
-    def _definitions(
-        self, parts: list[Part], index: Ints, interned: list[int], local_numbers: dict[int, int]
-    ) -> Small:
-        """`interned` are the described symbols in the order of their descriptions."""
+    def _with_descriptions(self, definitions: Small, interned: list[int], numbers: _Numbers) -> Small:
+        """Definition rows with the number of their description, after rows for locals that are only
+        described.
+        """
         described = self._described
         described[interned] = np.arange(len(interned))
         described[Interner.EMPTY] = -1
-        tables, offset = [], 0
-        for part in parts:
-            ids = part.ids[part.defined]
-            where = index[part.defined + offset]
-            tables.append(
-                np.column_stack((where, part.rows[part.defined, :4], part.enclosing, described[ids]))
-            )
-            offset += len(part.ids)
-        here = {i for part in parts for i in part.ids[part.defined].tolist() if i < 0}
-        extra = [
-            (number, *(0,) * 8, described[i])
-            for i, number in local_numbers.items()
-            if i not in here and described[i] >= 0
-        ]
-        if extra:
-            tables.append(np.array(extra, dtype=np.int32))
+        ids = definitions[:, 10]
+        rows = np.column_stack((definitions[:, 1:10], described[ids]))
+        locals_here = described[numbers.local_ids]
         described[interned] = -1
-        table = tables[0] if len(tables) == 1 else np.concatenate(tables)
-        return _distinct(table[np.lexsort((table[:, 0], table[:, 2], table[:, 1]))].astype(np.int32))
+        only = locals_here >= 0
+        only[definitions[ids < 0, 1] - len(numbers.hashes)] = False
+        if not only.any():
+            return rows
+        extra = np.zeros((int(only.sum()), 10), dtype=np.int32)
+        extra[:, 0] = len(numbers.hashes) + np.flatnonzero(only)
+        extra[:, 9] = locals_here[only]
+        return np.concatenate((extra, rows))
 
     def _unresolved(self, owner: Ints, ids: Small, rows: Small, count: int) -> Ints:
         """Per document: references to locals nobody defines there and to own symbols nobody defines at
@@ -279,6 +267,13 @@ class Decoded:
         self.summary.unresolved += unresolved
 
 
+class _Numbers(NamedTuple):
+    """Symbols of one document in the order of their numbers."""
+
+    hashes: npt.NDArray[np.int64]
+    local_ids: Ints  # interned numbers
+
+
 class _Numbering:
     """Per document numbers for its symbols: globals by ascending hash, then locals."""
 
@@ -293,14 +288,31 @@ class _Numbering:
         self._bounds = np.searchsorted(self._keys, np.arange(documents + 1) * width)
         self.index: Ints = inverse - self._bounds[owner]
 
-    def of(self, document: int) -> tuple[npt.NDArray[np.int64], dict[int, int]]:
-        """Hashes of the document's globals, and interned number → number within the document for its
-        locals.
-        """
+    def of(self, document: int) -> _Numbers:
         ranks = self._ranks[self._bounds[document] : self._bounds[document + 1]]
         count = int(np.searchsorted(ranks, self._globals))
-        local = (self._globals - ranks[count:]).tolist()
-        return self._table.sorted_hashes[ranks[:count]], {i: count + n for n, i in enumerate(local)}
+        return _Numbers(self._table.sorted_hashes[ranks[:count]], self._globals - ranks[count:])
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Millions of small objects and no cycles: the collector would walk them again and again for nothing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _definition_rows(parts: list[Part], owner: Ints, index: Ints, ids: Small, rows: Small) -> Small:
+    """document, symbol, position (4), enclosing (4), interned symbol; sorted by document and position."""
+    starts = np.cumsum([0, *(len(part.ids) for part in parts[:-1])])
+    at = np.concatenate([part.defined + start for part, start in zip(parts, starts.tolist(), strict=True)])
+    enclosing = np.concatenate([part.enclosing for part in parts])
+    table = np.column_stack((owner[at], index[at], rows[at, :4], enclosing, ids[at])).astype(np.int32)
+    return _distinct(table[np.lexsort((table[:, 1], table[:, 3], table[:, 2], table[:, 0]))])
 
 
 def _order(table: Small) -> Ints:

@@ -14,9 +14,10 @@ import numpy.typing as npt
 from gitindex.scip import schema
 from gitindex.scip.placement import Placed, Sources
 from gitindex.scip.positions import Rules
-from gitindex.scip.ranges import Ints, decode_all
+from gitindex.scip.ranges import Ints
 from gitindex.semantic.agreement import Aliases, agrees_anywhere, renamed
 from gitindex.semantic.interning import Interner
+from gitindex.semantic.occurrences import Occurrences
 
 BATCH_OCCURRENCES = 50_000
 _BATCH_BYTES = 16 * 1024 * 1024
@@ -44,7 +45,7 @@ class Part(NamedTuple):
 class _Queued(NamedTuple):
     path: str
     number: int
-    occurrences: list[Any]
+    occurrences: list[bytes]
     data: bytes
     rules: Rules
 
@@ -52,6 +53,7 @@ class _Queued(NamedTuple):
 class FirstPass:
     def __init__(self, tool: str) -> None:
         self.interner = Interner()
+        self._occurrences = Occurrences(self.interner)
         self.parts: dict[str, list[Part]] = {}
         self.out_of_range = 0
         self._rules = _RULES.get(tool, Rules(schema.UTF8))
@@ -63,7 +65,7 @@ class FirstPass:
         rules, encoding = self._rules, message.position_encoding
         if encoding:
             rules = Rules(encoding, rules.unicode_breaks, rules.bom_is_column)
-        occurrences = list(message.occurrences)
+        occurrences = [raw for raw in message.occurrences if len(raw) > 2]  # less holds no symbol
         self._queue.append(_Queued(path, number, occurrences, data, rules))
         self._weight += max(len(occurrences), len(data) * BATCH_OCCURRENCES // _BATCH_BYTES)
         if self._weight >= BATCH_OCCURRENCES:
@@ -78,16 +80,14 @@ class FirstPass:
         counts = [len(item.occurrences) for item in queue]
         owner = np.repeat(np.arange(len(queue)), counts)
         sources = Sources([(item.data, item.rules) for item in queue])
-        ids = np.fromiter(
-            map(self.interner.ids.__getitem__, [o.symbol for o in every]), dtype=np.int32, count=len(every)
-        )
-        roles = np.fromiter([o.symbol_roles for o in every], dtype=np.int64, count=len(every)) & 127
-        placed = sources.place(_ranges(every), owner)
+        packed, entries = self._occurrences.split(every)
+        ids, roles = self._occurrences.columns(entries)
+        placed = sources.place(self._occurrences.ranges(packed, entries), owner)
         rows = np.stack((*placed[2:6], roles), axis=1).astype(np.int32)
         keep = placed.good & (ids != Interner.EMPTY)
         self.out_of_range += int(len(keep) - placed.good.sum())
         defined = np.flatnonzero(keep & ((roles & schema.DEFINITION) != 0))
-        enclosing = _enclosing(sources, [every[i] for i in defined.tolist()], owner[defined])
+        enclosing = self._enclosing(sources, entries[defined], owner[defined])
         wrong = self._weigh(queue, sources, ids, placed, owner, keep)
         self._split(queue, owner, ids, rows, keep, defined, enclosing, wrong)
 
@@ -139,6 +139,11 @@ class FirstPass:
                 self._settled[number, text] = verdict
         return verdict
 
+    def _enclosing(self, sources: Sources, entries: Ints, owner: Ints) -> Small:
+        ranges, given = self._occurrences.enclosing(entries)
+        placed = sources.place(ranges, owner)
+        return np.where((given & placed.good)[:, None], np.stack(placed[2:6], axis=1), 0).astype(np.int32)
+
     def _split(
         self,
         queue: list[_Queued],
@@ -172,37 +177,3 @@ class FirstPass:
             )
             self.parts.setdefault(item.path, []).append(part)
             first = end
-
-
-def _ranges(occurrences: list[Any]) -> Any:
-    packed = [o.range for o in occurrences]
-    ranges = decode_all(
-        packed, [o.single_line_range for o in occurrences], [o.multi_line_range for o in occurrences]
-    )
-    for at, raw in enumerate(packed) if not all(packed) else ():
-        if not raw:
-            _unpacked(occurrences[at], at, ranges)
-    return ranges
-
-
-def _unpacked(occurrence: Any, at: int, ranges: Any) -> None:
-    """Old writers may spell a range as separate integers, which the raw schema keeps as unknown fields."""
-    values = list(schema.plain().Occurrence.FromString(occurrence.SerializeToString()).range)
-    if len(values) in (3, 4):
-        line, column, *end = values
-        for target, value in zip(
-            ranges, (line, column, *(end if len(end) == 2 else (line, *end))), strict=True
-        ):
-            target[at] = value
-
-
-def _enclosing(sources: Sources, occurrences: list[Any], owner: Ints) -> Small:
-    """Enclosing ranges of definitions only: on references rust-analyzer means something else by them."""
-    packed = [o.enclosing_range for o in occurrences]
-    single = [o.single_line_enclosing_range for o in occurrences]
-    multi = [o.multi_line_enclosing_range for o in occurrences]
-    placed = sources.place(decode_all(packed, single, multi), owner)
-    given = np.fromiter(map(len, packed), dtype=np.int64, count=len(packed)) > 0
-    if any(single) or any(multi):
-        given |= np.array([bool(a or b) for a, b in zip(single, multi, strict=True)], dtype=np.bool_)
-    return np.where((given & placed.good)[:, None], np.stack(placed[2:6], axis=1), 0).astype(np.int32)

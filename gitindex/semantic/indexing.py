@@ -108,18 +108,19 @@ def index(indexer: Indexer, run: Run, bench: Bench, alive: Callable[[], bool] = 
     version = version_of(indexer, program, bench, run.work)
     run = replace(run, memory_bytes=bench.caps.memory_bytes)
     while True:
+        run.output.unlink(missing_ok=True)
+        remarks = indexer.prepare(run)
         outcome = _attempt(indexer, program, run, bench, alive)
         bad = indexer.culprit(outcome.log, run) if outcome.exit_code > 0 and not outcome.stopped else None
         if bad is None or len(run.excluded) >= MAX_EXCLUDED:
-            return _judge(indexer, version, run, outcome)
+            done = _judge(indexer, version, run, outcome)
+            return replace(done, remarks=(*remarks, *done.remarks))
         run = replace(run, excluded=(*run.excluded, bad))
 
 
 def _attempt(
     indexer: Indexer, program: Program, run: Run, bench: Bench, alive: Callable[[], bool]
 ) -> Outcome:
-    run.output.unlink(missing_ok=True)
-    indexer.prepare(run)
     return process.run(
         indexer.command(program, run),
         cwd=indexer.working_directory(run),

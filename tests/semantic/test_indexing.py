@@ -312,6 +312,20 @@ def test_the_projects_own_pyright_settings_are_kept(tmp_path):
     assert "venv" not in text
 
 
+def test_a_base_configuration_that_is_not_installed_is_left_out(tmp_path):
+    shop = Shop(tmp_path, "typescript")
+    config = shop.directory / "tsconfig.json"
+    config.write_text('{ // c\n "extends": "@acme/tsconfig/base.json",\n "include": ["src"] }')
+    shop.tool.plan({}, scip=shop.scip())
+    done = shop.index()
+    assert "extends" not in config.read_text()
+    assert '"include": ["src"]' in config.read_text()
+    assert "@acme/tsconfig/base.json" in done.remarks[0]
+    config.write_text('{ "extends": "./base.json" }')
+    assert shop.index().remarks == ()
+    assert "extends" in config.read_text()
+
+
 def gone(pid: int) -> bool:
     """Dead, or a zombie nobody has collected yet."""
     for _ in range(100):

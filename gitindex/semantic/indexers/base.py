@@ -121,8 +121,11 @@ class Indexer(ABC):
     def environment(self, base: Mapping[str, str], run: Run) -> dict[str, str]:
         return {name: value for name, value in base.items() if name in _KEEP}
 
-    def prepare(self, run: Run) -> None:  # noqa: B027 - most tools need nothing
-        """Write private configuration into the checkout or the work directory."""
+    def prepare(self, run: Run) -> list[str]:
+        """Write private configuration into the checkout or the work directory; remarks on what that
+        changed.
+        """
+        return []
 
     def culprit(self, log: str, run: Run) -> str | None:
         """The owned file whose content crashed the tool, when leaving it out and trying again may help."""

@@ -26,7 +26,7 @@ class ScipPython(NpmIndexer):
     how_to_get = "gitindex indexers install python"
     min_coverage = 0.1
 
-    def prepare(self, run: Run) -> None:
+    def prepare(self, run: Run) -> list[str]:
         """Our own pyright configuration: every owned file, no nested project, none of the files that crash
         it.
         """
@@ -37,6 +37,7 @@ class ScipPython(NpmIndexer):
         if run.environment_file is None:
             # Without the flag scip-python asks pip; an empty list only loses attribution of other packages.
             (run.work / "environment.json").write_text("[]")
+        return []
 
     def command(self, program: Program, run: Run) -> list[str]:
         return [

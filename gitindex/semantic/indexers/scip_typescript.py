@@ -15,6 +15,8 @@ _SKIPPED = re.compile(
     r"^.*(?:skipping|skipped|error indexing|unexpected error).*$", re.IGNORECASE | re.MULTILINE
 )
 
+_BASE = re.compile(r'"extends"\s*:\s*("[^"]*"|\[[^\]]*\])\s*,?')
+
 
 class ScipTypescript(NpmIndexer):
     name = "scip-typescript"
@@ -23,17 +25,21 @@ class ScipTypescript(NpmIndexer):
     entry = "dist/src/main.js"
     how_to_get = "gitindex indexers install typescript"
 
-    def prepare(self, run: Run) -> None:
-        """A project without a tsconfig gets one here; the tool's own inference would write into the tree
-        too.
+    def prepare(self, run: Run) -> list[str]:
+        """A project without a tsconfig gets one here; the tool's own inference would write into the tree too.
+
+        A base configuration from a package that is not installed stops the compiler: it is left out.
         """
-        config = run.directory / "tsconfig.json"
-        if config.exists() or (run.directory / "jsconfig.json").exists():
-            return
+        found = [run.directory / name for name in ("tsconfig.json", "jsconfig.json")]
+        present = next((config for config in found if config.exists()), None)
+        if present is not None:
+            return _without_missing_base(present, run)
         left_out = [posixpath.relpath(path, run.root or ".") for path in run.nested]
         options = {"allowJs": True, "skipLibCheck": True, "esModuleInterop": True, "jsx": "preserve"}
         excluded = ["**/node_modules", *sorted(left_out)]
-        config.write_text(json.dumps({"compilerOptions": options, "include": ["**/*"], "exclude": excluded}))
+        settings = {"compilerOptions": options, "include": ["**/*"], "exclude": excluded}
+        found[0].write_text(json.dumps(settings))
+        return []
 
     def command(self, program: Program, run: Run) -> list[str]:
         config = run.directory / "tsconfig.json"
@@ -63,3 +69,25 @@ class ScipTypescript(NpmIndexer):
 
     def remarks(self, log: str) -> list[str]:
         return sorted(set(_SKIPPED.findall(log)))[:50]
+
+
+def _without_missing_base(config: Path, run: Run) -> list[str]:
+    text = config.read_text("utf-8", "replace")
+    base = _BASE.search(text)
+    if base is None:
+        return []
+    places = [run.directory, *run.directory.parents]
+    here = [place / "node_modules" for place in places if place.is_relative_to(run.checkout)]
+    missing = [
+        name
+        for name in re.findall(r'"([^".][^"]*)"', base[1])
+        if not name.startswith("/") and not any((modules / _package(name)).exists() for modules in here)
+    ]
+    if not missing:
+        return []
+    config.write_text(text[: base.start()] + text[base.end() :])
+    return [f"{run.root or '.'}: settings of {', '.join(missing)} are not installed and were left out"]
+
+
+def _package(name: str) -> str:
+    return "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
