@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitindex.errors import StoreCorrupt
+from gitindex.errors import IncompatibleVersion, StoreCorrupt
 from gitindex.lifecycle import retention
 from gitindex.model.ids import ulid
 from gitindex.store import atomic, lease, manifests, readers, steps
@@ -47,10 +47,10 @@ def plan(layout: Layout, now_ms: int, holder: str = "") -> GcPlan:
     for snapshot_id in sorted(keep):
         try:
             manifest = manifests.read(layout, snapshot_id)
-        except StoreCorrupt:
+        except (StoreCorrupt, IncompatibleVersion):
             if snapshot_id == active:
                 raise
-            keep.discard(snapshot_id)  # an old manifest nobody can read keeps nothing alive
+            keep.discard(snapshot_id)  # an old manifest that we cannot read keeps nothing alive
             continue
         live.update(_top(artifact.path) for artifact in manifest.artifacts())
     return GcPlan(
