@@ -35,7 +35,7 @@ def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path]) -> li
                 raise IntegrityError(
                     f"{artifact.path} is the name of something else in this store", hint="gitindex verify"
                 )
-            if source == target:
+            if target.exists() and target.samefile(source):
                 continue
             new.extend([] if artifact.path in taken else [target])
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,75 @@
+"""`gitindex build`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from gitindex.cli import output, summary
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.progress import bar
+from gitindex.cli.transfer import transfer_bar
+from gitindex.errors import UsageError
+from gitindex.ops.build import BuildOptions, BuildReport, Shard, build
+
+
+@command(
+    "Build the snapshot of a commit from git objects alone, to be pushed. Your own index is not touched."
+)
+@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="What to build.")
+@click.option("--full", is_flag=True, help="Start from nothing instead of the nearest built ancestor.")
+@click.option("--from", "url", default="", metavar="URL", help="Where published ancestors are looked for.")
+@click.option("--shard", default="", metavar="I/N", help="Build one of N shares of the paths (see merge).")
+@click.option("--output", type=click.Path(path_type=Path), help="Where a shard goes.")
+@click.option("--allow-degraded", is_flag=True, help="Build although some files could not be indexed.")
+def run(
+    call: Call, rev: str, full: bool, url: str, shard: str, output: Path | None, allow_degraded: bool
+) -> Answer:
+    options = BuildOptions(rev, full, url, allow_degraded, shard=_shard(shard), output=output)
+    with bar(not call.as_json) as progress, transfer_bar("fetching the base", not call.as_json) as transfer:
+        report = build(call.path, call.environment, options, progress, transfer)
+    summary.append(call.environment, f"gitindex built {report.commit[:12]}", _rows(report))
+    return Answer(asdict(report), _text(report))
+
+
+def _shard(text: str) -> Shard | None:
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d{1,3})/(\d{1,3})", text)
+    if found is None:
+        raise UsageError(f"not a shard: {text!r}", hint="--shard 1/4 --output DIR")
+    return Shard(int(found[1]), int(found[2]))
+
+
+def _rows(report: BuildReport) -> list[tuple[str, str]]:
+    languages = sorted(report.languages.items(), key=lambda item: -item[1])[:8]
+    return [
+        ("commit", report.commit),
+        ("started from", f"{report.base} {(report.base_commit or '')[:12]}".strip()),
+        ("files", f"{report.counts['files']:,}"),
+        ("chunks", f"{report.counts['chunks']:,}"),
+        ("languages", ", ".join(f"{name} {count:,}" for name, count in languages)),
+        ("skipped", ", ".join(f"{name} {count:,}" for name, count in report.skipped.items()) or "nothing"),
+        ("precise (SCIP)", ", ".join(str(one.get("context", one)) for one in report.semantic) or "none"),
+        ("segments", str(report.segments)),
+        ("time", f"{report.elapsed_ms / 1000:.1f} s"),
+        *([("note", report.note)] if report.note else []),
+    ]
+
+
+def _text(report: BuildReport) -> str:
+    verb = "already built" if report.noop else "built"
+    changed = ", ".join(f"{count:,} {name}" for name, count in report.changes.items() if count)
+    base = f"{report.base} {report.base_commit[:12]}" if report.base_commit else "nothing"
+    lines = [
+        f"{verb} {report.commit[:12]} as {report.snapshot_id}, from {base}"
+        + (f": {changed}" if changed else ""),
+        f"{output.plural(report.counts['files'], 'file')}, {output.plural(report.counts['chunks'], 'chunk')}, "
+        f"{output.plural(report.segments, 'segment')} in {report.elapsed_ms} ms",
+        f"repository {report.repository}",
+    ]
+    lines += [f"note: {report.note}"] if report.note else []
+    return "\n".join([*lines, "next: gitindex push"])

@@ -1,0 +1,59 @@
+"""`gitindex fetch`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.progress import bar
+from gitindex.cli.transfer import transfer_bar
+from gitindex.ops.codebase import open_codebase
+from gitindex.ops.fetch import FetchOptions, FetchReport, fetch
+from gitindex.ops.maintain import after_sync
+
+
+@command("Get the index of this commit from the team's remote: verified, and caught up with your changes.")
+@click.option("--from", "url", default="", metavar="URL", help="s3://BUCKET/PREFIX or file:///DIRECTORY.")
+@click.option(
+    "--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="Whose ancestors to look for."
+)
+@click.option(
+    "--allow-degraded", is_flag=True, help="Publish although some local files could not be indexed."
+)
+def run(call: Call, url: str, rev: str, allow_degraded: bool) -> Answer:
+    codebase = open_codebase(call.path, call.environment)
+    options = FetchOptions(url, rev, allow_degraded)
+    with bar(not call.as_json) as progress, transfer_bar("fetching", not call.as_json) as transfer:
+        report = fetch(codebase, options, progress, transfer)
+    after_sync(codebase)
+    return Answer(asdict(report), report_text(report))
+
+
+def report_text(report: FetchReport) -> str:
+    distance = "?" if report.distance is None else output.plural(report.distance, "commit")
+    local = ", ".join(f"{count:,} {name}" for name, count in report.caught_up.items() if count)
+    rows = [
+        ("base", f"{report.base_commit[:12]}, {distance} behind {report.target_commit[:12]}"),
+        (
+            "downloaded",
+            f"{output.size(report.bytes['downloaded'])} in {report.objects['downloaded']:,} objects",
+        ),
+        ("reused", f"{output.size(report.bytes['reused'])} in {report.objects['reused']:,} objects"),
+        ("caught up", local or "nothing to do"),
+        ("signed by", f"{report.signer} ({report.builder})"),
+        ("time", f"{report.elapsed_ms} ms{_saved(report)}"),
+        ("snapshot", report.snapshot_id),
+    ]
+    lines = [f"fetched from {report.remote}", output.table(rows)]
+    lines += [f"now also trusted: {key} (handed over by a trusted key)" for key in report.rotated]
+    lines += [f"passed over: {one['message']}" for one in report.passed_over]
+    return "\n".join(lines)
+
+
+def _saved(report: FetchReport) -> str:
+    if not report.saved_ms:
+        return ""
+    return f"; building took {report.built_ms / 1000:.1f} s, so this saved {report.saved_ms / 1000:.1f} s"

@@ -1,0 +1,54 @@
+"""`gitindex push`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from gitindex.cli import output, summary
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.transfer import transfer_bar
+from gitindex.ops.push import PushOptions, PushReport, push
+
+
+@command(
+    "Sign and upload the build of a commit. The key is in GITINDEX_SIGNING_KEY_FILE or GITINDEX_SIGNING_KEY."
+)
+@click.option("--to", "url", default="", metavar="URL", help="s3://BUCKET/PREFIX or file:///DIRECTORY.")
+@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="What to push.")
+@click.option(
+    "--branch", "branches", multiple=True, metavar="PATTERN", help="Another branch that may be pushed."
+)
+@click.option(
+    "--successor",
+    "successors",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A new private key to hand over to: it signs too, and readers trust it from now on.",
+)
+def run(call: Call, url: str, rev: str, branches: tuple[str, ...], successors: tuple[Path, ...]) -> Answer:
+    options = PushOptions(url, rev, branches, successors)
+    with transfer_bar("pushing", not call.as_json) as transfer:
+        report = push(call.path, call.environment, options, transfer)
+    summary.append(call.environment, f"gitindex pushed {report.commit[:12]}", _rows(report))
+    return Answer(asdict(report), _text(report))
+
+
+def _rows(report: PushReport) -> list[tuple[str, str]]:
+    return [
+        ("remote", report.remote),
+        ("uploaded", f"{output.size(report.bytes['uploaded'])} in {report.objects['uploaded']:,} objects"),
+        ("reused", f"{output.size(report.bytes['reused'])} in {report.objects['reused']:,} objects"),
+        ("signed by", ", ".join(report.signers)),
+        ("time", f"{report.elapsed_ms / 1000:.1f} s"),
+    ]
+
+
+def _text(report: PushReport) -> str:
+    verb = "pushed" if report.manifest == "created" else "already published:"
+    lines = [f"{verb} {report.commit[:12]} to {report.remote}", output.table(_rows(report)[1:])]
+    lines += [f"hands over to {key}" for key in report.successors]
+    return "\n".join(lines)

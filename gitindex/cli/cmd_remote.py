@@ -1,0 +1,40 @@
+"""`gitindex remote gc`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.ops.remotegc import KEEP_COMMITS, KEEP_DAYS, remote_gc
+
+
+@click.group(help="Upkeep of the remote.")
+def run() -> None:
+    pass
+
+
+@command("Delete what no kept manifest references, in two runs at least a day apart.")
+@click.option("--to", "url", default="", metavar="URL", help="s3://BUCKET/PREFIX or file:///DIRECTORY.")
+@click.option(
+    "--keep", type=click.IntRange(1), default=KEEP_COMMITS, show_default=True, help="Newest commits to keep."
+)
+@click.option(
+    "--days", type=click.IntRange(0), default=KEEP_DAYS, show_default=True, help="Keep what is younger."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would go.")
+def gc(call: Call, url: str, keep: int, days: int, dry_run: bool) -> Answer:
+    report = remote_gc(call.path, call.environment, url=url, keep=keep, days=days, dry_run=dry_run)
+    verb = "would drop" if dry_run else "dropped"
+    lines = [
+        f"{verb} {output.plural(report.manifests['dropped'], 'manifest')}, kept {report.manifests['kept']:,}",
+        f"{'would delete' if dry_run else 'deleted'} {output.plural(report.objects['deleted'], 'object')} "
+        f"({output.size(report.bytes_freed)}), condemned {report.objects['condemned']:,} for the next run",
+    ]
+    lines += ["stopped early: somebody published meanwhile; run it again"] if report.stale else []
+    return Answer(asdict(report), "\n".join(lines))
+
+
+run.add_command(gc, "gc")

@@ -1,0 +1,29 @@
+"""`gitindex verify`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.transfer import transfer_bar
+from gitindex.ops.verify import verify
+
+
+@command("Is the published snapshot of a commit genuine and whole? Changes nothing.")
+@click.option("--from", "url", default="", metavar="URL", help="s3://BUCKET/PREFIX or file:///DIRECTORY.")
+@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="Which commit.")
+@click.option("--deep", is_flag=True, help="Download and hash every object.")
+def run(call: Call, url: str, rev: str, deep: bool) -> Answer:
+    with transfer_bar("verifying", not call.as_json) as transfer:
+        report = verify(call.path, call.environment, rev=rev, url=url, deep=deep, transfer=transfer)
+    signers = ", ".join(f"{one['id']} {one['comment']}".strip() for one in report.signers)
+    rows = [
+        ("signed by", signers),
+        ("built", f"{report.built_at} by {report.builder} in {report.build_ms / 1000:.1f} s"),
+        ("holds", f"{report.artifacts:,} files in {report.objects:,} objects, {output.size(report.bytes)}"),
+        ("checked", "every byte" if report.deep else "signature, binding, table of contents, sizes"),
+    ]
+    return Answer(asdict(report), f"{report.commit[:12]} on {report.remote} is genuine\n{output.table(rows)}")

@@ -1,0 +1,162 @@
+"""`build`: a snapshot of one commit from git objects alone, made to be published (RE-1, RE-8).
+
+Settings and ignore rules come from the commit's own tree; the working tree is never looked at, so a bare
+repository will do. The user's own index is not touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gitindex.config import Environment
+from gitindex.errors import UsageError
+from gitindex.git.repo import Head
+from gitindex.indexing.write import Progress
+from gitindex.lifecycle import compact
+from gitindex.model.manifest import Manifest
+from gitindex.ops import obtain, sharing
+from gitindex.ops.buildarea import built, open_area
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.start import Seeker, Start
+from gitindex.ops.sync import Base, SyncOptions, SyncReport, locked_sync
+from gitindex.remote.transport import OnProgress
+from gitindex.store import manifests, stores
+
+MAX_SEGMENTS = 24  # half of what makes a reader compact: its own syncs come on top
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One share of a build: `number` of `count`, from 1."""
+
+    number: int
+    count: int
+
+    def holds(self, path: str) -> bool:
+        digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    rev: str = "HEAD"
+    full: bool = False
+    url: str = ""  # where published ancestors are looked for
+    allow_degraded: bool = False
+    workers: int = 0
+    shard: Shard | None = None
+    output: Path | None = None  # of a shard
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    status: str
+    commit: str
+    tree: str
+    repository: str
+    snapshot_id: str
+    base: str  # published | local | none
+    base_commit: str | None
+    noop: bool
+    changes: dict[str, int]
+    counts: dict[str, Any]
+    languages: dict[str, int]
+    skipped: dict[str, int]
+    segments: int
+    bytes: dict[str, int]  # of the base: downloaded, reused
+    elapsed_ms: int
+    config_fingerprint: str
+    note: str
+    semantic: tuple[Any, ...]
+
+
+def build(
+    path: Path,
+    environment: Environment,
+    options: BuildOptions | None = None,
+    progress: Progress = lambda _p, _d, _t: None,
+    transfer: OnProgress = lambda _: None,
+) -> BuildReport:
+    """Build the snapshot of a commit, or find that it is built already.
+
+    Raises what a sync raises. A remote that fails only costs time: the build then starts elsewhere.
+    """
+    chosen, started = options or BuildOptions(), time.monotonic()
+    home = _output(chosen)
+    codebase, at = open_area(path, environment, chosen.rev, home)
+    assert codebase.repo is not None
+    assert at.commit is not None
+    name = sharing.repository_id(codebase.repo, codebase.settings.remote, at.commit)
+    with obtain.opened(codebase.home, name) as area, stores.writing(codebase.mode):
+        start = Start()
+        if not chosen.full and chosen.shard is None:
+            start = Seeker(codebase, environment, name, area, chosen.url, transfer).find(at.commit)
+        done = _index(codebase, at.commit, start, chosen, progress)
+        obtain.clear(area)
+    manifest = manifests.read(codebase.layout, done.snapshot_id)
+    if not done.noop and len(manifest.segments) > MAX_SEGMENTS:
+        compact.compact(codebase.layout)
+        manifest = built(codebase, at.commit)
+    return _report(name, at, start, done, manifest, started)
+
+
+def _output(options: BuildOptions) -> Path | None:
+    """A shard goes where the user says: it is on its way to another machine."""
+    if (options.shard is None) != (options.output is None):
+        raise UsageError("a shard needs a directory to go to", hint="--shard I/N --output DIR")
+    if options.output is None or options.shard is None:
+        return None
+    if not 1 <= options.shard.number <= options.shard.count <= 256:
+        raise UsageError("a shard is I/N with 1 ≤ I ≤ N ≤ 256", hint="--shard 1/4 --output DIR")
+    return options.output.absolute() / f"{options.shard.number}-of-{options.shard.count}"
+
+
+def _index(
+    codebase: Codebase, commit: str, start: Start, options: BuildOptions, progress: Progress
+) -> SyncReport:
+    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
+        return start.open(codebase, stack)
+
+    share: Callable[[str], bool] | None = options.shard.holds if options.shard else None
+    wanted = SyncOptions(
+        commit_only=True,
+        rev=commit,
+        portable=True,
+        share=share,
+        allow_degraded=options.allow_degraded,
+        workers=options.workers,
+    )
+    return locked_sync(codebase, wanted, progress, time.monotonic(), choose)
+
+
+def _report(
+    name: str, at: Head, start: Start, done: SyncReport, manifest: Manifest, started: float
+) -> BuildReport:
+    assert at.commit is not None
+    assert at.tree is not None
+    return BuildReport(
+        status="ok",
+        commit=at.commit,
+        tree=at.tree,
+        repository=name,
+        snapshot_id=manifest.snapshot_id,
+        base=start.kind,
+        base_commit=start.commit,
+        noop=done.noop,
+        changes=done.changes,
+        counts={"files": manifest.counts.files_indexed, "chunks": manifest.counts.chunks_indexed},
+        languages=dict(manifest.counts.languages),
+        skipped=dict(manifest.counts.skipped),
+        segments=len(manifest.segments),
+        bytes=start.obtained.bytes if start.obtained else {"downloaded": 0, "reused": 0},
+        elapsed_ms=round((time.monotonic() - started) * 1000),
+        config_fingerprint=manifest.config_fingerprint,
+        note=start.note,
+        semantic=tuple(manifest.semantic),
+    )

@@ -1,0 +1,169 @@
+"""`fetch`: the nearest published ancestor, verified, installed, and caught up with this working tree (RE-3).
+
+Find, prove, download outside the store, then one publish under the lease. Before that publish nothing of the
+local index has changed; when it fails, what was installed is taken back (RE-6).
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitindex.errors import GitindexError, NotARepository
+from gitindex.git.repo import distance, resolve
+from gitindex.indexing.write import Progress
+from gitindex.model.manifest import Origin
+from gitindex.ops import obtain, sharing, trust
+from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.obtain import Obtained, Way
+from gitindex.ops.published import Finder, Published
+from gitindex.ops.sharing import Share
+from gitindex.ops.sync import Base, SyncOptions, SyncReport, locked_sync, sync
+from gitindex.remote.transport import OnProgress, Patience
+from gitindex.store import log, manifests, steps, stores
+from gitindex.store.layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    url: str = ""
+    rev: str = "HEAD"
+    allow_degraded: bool = False
+    workers: int = 0
+    patience: Patience | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FetchReport:
+    status: str
+    base_commit: str
+    target_commit: str
+    distance: int | None
+    objects: dict[str, int]
+    bytes: dict[str, int]
+    caught_up: dict[str, int]
+    signer: str
+    elapsed_ms: int
+    snapshot_id: str
+    remote: str
+    repository: str
+    built_ms: int  # what building took, as the publisher signed it
+    builder: str
+    saved_ms: int
+    rotated: tuple[str, ...]  # keys trusted from now on, because trusted ones handed over to them
+    passed_over: tuple[dict[str, Any], ...]
+
+
+def fetch(
+    codebase: Codebase,
+    options: FetchOptions | None = None,
+    progress: Progress = lambda _p, _d, _t: None,
+    transfer: OnProgress = lambda _: None,
+) -> FetchReport:
+    """Bring the index of the present tree here with the least work.
+
+    Raises Untrusted, IntegrityError, RemoteError, LeaseHeld and what a sync raises; then nothing changed.
+    """
+    chosen, started = options or FetchOptions(), time.monotonic()
+    share, target = _open(codebase, chosen)
+    steps.reach("fetch.find")
+    finder = Finder(share)
+    with obtain.opened(codebase.home, share.repository) as area, stores.writing(codebase.mode):
+        way = Way(share, area, reusable(codebase), transfer, chosen.patience)
+        found, obtained = finder.first(target, lambda one: None if _have(codebase, one) else way.bring(one))
+        caught_up = SyncOptions(allow_degraded=chosen.allow_degraded, workers=chosen.workers)
+        if obtained is None:
+            done = sync(codebase, caught_up, progress)
+        else:
+            done = _install(codebase, share, found, obtained, caught_up, progress)
+        obtain.clear(area)
+    steps.reach("fetch.done")
+    rotated = trust.remember(codebase.environment, share, found.trusted)
+    report = _report(share, target, found, obtained, done, finder, started)
+    log.append(codebase.layout, "fetch", base=found.commit, bytes=report.bytes, elapsed_ms=report.elapsed_ms)
+    return replace(report, rotated=tuple(key.id for key in rotated))
+
+
+def reusable(codebase: Codebase) -> tuple[Layout, ...]:
+    """Stores whose files may save a download: this one and those of the same repository and configuration."""
+    siblings = stores.siblings(codebase.home, codebase.layout, fresh_state(codebase))
+    return (codebase.layout, *siblings)
+
+
+def _open(codebase: Codebase, options: FetchOptions) -> tuple[Share, str]:
+    if codebase.repo is None:
+        raise NotARepository(f"{codebase.root} is not in a git repository", hint="gitindex sync")
+    target = resolve(codebase.repo, options.rev).commit
+    assert target is not None
+    proposal = codebase.settings.remote
+    name = sharing.repository_id(codebase.repo, proposal, target)
+    share = sharing.open_reader(
+        codebase.repo, name, codebase.fingerprint, codebase.environment, proposal, options.url
+    )
+    return share, target
+
+
+def _have(codebase: Codebase, found: Published) -> bool:
+    """Does the active snapshot stand on this very publication, believed for the same reason?"""
+    snapshot_id = manifests.active_id(codebase.layout)
+    if snapshot_id is None:
+        return False
+    try:
+        origin = manifests.read(codebase.layout, snapshot_id).origin
+    except GitindexError:
+        return False
+    signers = {key.id for key in found.trusted.signers}
+    return origin.kind == "fetched" and origin.toc == found.claim.toc.sha256 and origin.signer in signers
+
+
+def _install(
+    codebase: Codebase,
+    share: Share,
+    found: Published,
+    obtained: Obtained,
+    options: SyncOptions,
+    progress: Progress,
+) -> SyncReport:
+    """One publish: the fetched snapshot as parent, the local differences on top."""
+    origin = Origin("fetched", found.commit, found.signer, share.url, found.claim.toc.sha256)
+    manifest = replace(obtained.manifest, origin=origin)
+
+    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
+        view = obtain.install_below(codebase.layout, manifest, obtained.files, stack)
+        return Base(view, seeded_from=f"{share.url} at {found.commit[:12]}")
+
+    return locked_sync(codebase, options, progress, time.monotonic(), choose)
+
+
+def _report(
+    share: Share,
+    target: str,
+    found: Published,
+    obtained: Obtained | None,
+    done: SyncReport,
+    finder: Finder,
+    started: float,
+) -> FetchReport:
+    elapsed = round((time.monotonic() - started) * 1000)
+    claim = found.claim
+    return FetchReport(
+        status="ok",
+        base_commit=found.commit,
+        target_commit=target,
+        distance=distance(share.repo, found.commit, target),
+        objects=obtained.objects if obtained else {"downloaded": 0, "reused": claim.totals.artifacts},
+        bytes=obtained.bytes if obtained else {"downloaded": 0, "reused": claim.totals.size},
+        caught_up=done.changes,
+        signer=found.signer,
+        elapsed_ms=elapsed,
+        snapshot_id=done.snapshot_id,
+        remote=share.url,
+        repository=share.repository,
+        built_ms=claim.build_ms,
+        builder=claim.builder,
+        saved_ms=max(0, claim.build_ms - elapsed),
+        rotated=(),
+        passed_over=tuple({"code": one.code, "message": one.message} for one in finder.refusals),
+    )

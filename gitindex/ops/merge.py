@@ -1,0 +1,184 @@
+"""`merge`: the shards of a build as one snapshot (RE-8).
+
+Segments and lexical files are linked, nothing is indexed again. That the shards are all there, and nothing else,
+is proven against the commit's tree before anything is published.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gitindex import config
+from gitindex.config import Environment
+from gitindex.errors import PublishBlocked, UsageError
+from gitindex.extract.extractor import CHUNKER_VERSION
+from gitindex.indexing.compose import marker
+from gitindex.model import portable
+from gitindex.model.ids import ulid
+from gitindex.model.manifest import Artifact, Counts, Manifest, Origin, Segment
+from gitindex.ops import outgoing
+from gitindex.ops.buildarea import builds, open_area
+from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.segment import overlay
+from gitindex.segment.lexicalunion import unite
+from gitindex.segment.writer import SegmentWriter, Written
+from gitindex.store import atomic, clone, lease, publish, state, stores
+from gitindex.store.integrity import Verifier
+from gitindex.store.layout import Layout
+from gitindex.store.publish import Staged
+from gitindex.view.snapshot import SnapshotView
+
+
+@dataclass(frozen=True, slots=True)
+class MergeReport:
+    status: str
+    commit: str
+    snapshot_id: str
+    shards: int
+    segments: int
+    counts: dict[str, int]
+    elapsed_ms: int
+
+
+def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: str = "HEAD") -> MergeReport:
+    """Publish one build made of all shards in `folders`.
+
+    Raises UsageError without shards of this commit, PublishBlocked when they are not exactly the commit.
+    """
+    started = time.monotonic()
+    codebase, at = open_area(path, environment, rev)
+    assert at.commit is not None
+    shards = [_newest(codebase, layout, at.commit) for layout in _layouts(codebase, folders)]
+    if not shards:
+        raise UsageError(
+            f"no shard of {at.commit[:12]} is there", hint="gitindex build --shard I/N --output DIR"
+        )
+    snapshot_id = ulid()
+    stores.create(codebase.layout, fresh_state(codebase))
+    with (
+        atomic.storage(codebase.layout.base),
+        stores.writing(codebase.mode),
+        lease.hold(codebase.layout, snapshot_id, wait=30.0) as held,
+    ):
+        parts = [clone.seed(codebase.layout, codebase.root, layout, one) for layout, one in shards]
+        whole = _joined(parts, snapshot_id)
+        with SnapshotView(codebase.layout, whole, None, Verifier(codebase.layout)) as view:
+            view.forget_overlay()
+            _check_disjoint(view)
+            outgoing.check_snapshot(codebase, view, at.commit)
+            staged = _stage(codebase, whole, parts, snapshot_id)
+            manifest = publish.publish(
+                codebase.layout,
+                held,
+                snapshot_id,
+                staged,
+                view.verifier,
+                _composer(whole, codebase, held.epoch),
+            )
+    return MergeReport(
+        status="ok",
+        commit=at.commit,
+        snapshot_id=snapshot_id,
+        shards=len(shards),
+        segments=len(manifest.segments),
+        counts={"files": manifest.counts.files_indexed, "chunks": manifest.counts.chunks_indexed},
+        elapsed_ms=round((time.monotonic() - started) * 1000),
+    )
+
+
+def _layouts(codebase: Codebase, folders: Iterable[Path]) -> list[Layout]:
+    """Shard stores of this configuration, in the folders or one level below."""
+    homes = [home for folder in folders for home in (folder, *sorted(folder.glob("*"))) if home.is_dir()]
+    suffix = f"__{codebase.fingerprint[:16]}"
+    return [layout for home in homes for layout in stores.layouts(home) if layout.id.endswith(suffix)]
+
+
+def _newest(codebase: Codebase, layout: Layout, commit: str) -> tuple[Layout, Manifest]:
+    for manifest in builds(replace(codebase, layout=layout)):
+        if manifest.git.head_sha == commit:
+            return layout, manifest
+    raise UsageError(f"{layout.base} holds no shard of {commit[:12]}", hint="build every shard of one commit")
+
+
+def _joined(parts: Sequence[Manifest], snapshot_id: str) -> Manifest:
+    """The segments of all shards under one manifest; its lexical part is still the first shard's."""
+    first = parts[0]
+    if any(
+        (one.ignore_fingerprint, one.embedder) != (first.ignore_fingerprint, first.embedder) for one in parts
+    ):
+        raise PublishBlocked("the shards were built by different rules", hint="build every shard again")
+    return replace(
+        first,
+        snapshot_id=snapshot_id,
+        parent_snapshot_id=None,
+        created_at=state.now(),
+        segments=tuple(segment for one in parts for segment in one.segments),
+        overlay=portable.no_overlay(snapshot_id),
+        counts=_sum(one.counts for one in parts),
+        timings_ms={"total": sum(one.timings_ms.get("total", 0) for one in parts)},
+        origin=Origin(),
+        degraded=any(one.degraded for one in parts),
+        errors=tuple(error for one in parts for error in one.errors),
+    )
+
+
+def _sum(counts: Iterable[Counts]) -> Counts:
+    numbers: Counter[str] = Counter()
+    groups: dict[str, Counter[str]] = {"skipped": Counter(), "languages": Counter()}
+    for one in counts:
+        for name in Counts.__dataclass_fields__:
+            if name in groups:
+                groups[name].update(getattr(one, name))
+            else:
+                numbers[name] += getattr(one, name)
+    merged: dict[str, Any] = {name: dict(sorted(group.items())) for name, group in groups.items()}
+    return Counts(**{**merged, **numbers})
+
+
+def _check_disjoint(view: SnapshotView) -> None:
+    seen = Counter(record.path for record in view.records())
+    path, times = seen.most_common(1)[0] if seen else ("", 1)
+    if times > 1:
+        raise PublishBlocked(f"{path} is in {times} shards", hint="give each shard of one build once")
+
+
+def _stage(codebase: Codebase, whole: Manifest, parts: Sequence[Manifest], snapshot_id: str) -> Staged:
+    """The union of the lexical indexes, and a small segment with the completion marker (C-4)."""
+    layout = codebase.layout
+    folder = publish.begin(layout, snapshot_id)
+    known = {artifact.path: artifact for one in parts for artifact in one.lexical}
+    homes = [(layout.base / one.lexical[0].path).parent for one in parts]
+    linked: dict[int, Artifact] = {}
+    for source, copy in unite(homes, folder / "lexical", atomic.link_or_copy):
+        linked[copy.stat().st_ino] = known[source.relative_to(layout.base).as_posix()]
+    overlay.write(folder / "overlay.jsonl", ())
+    rules = config.marker_fingerprint(codebase.settings, whole.dimension)
+    payload = marker(portable.ROOT, rules, whole.counts, snapshot_id)
+    return Staged(folder, (_marker_segment(folder, whole.dimension, payload, snapshot_id),), "delta", linked)
+
+
+def _marker_segment(folder: Path, dimension: int, payload: dict[str, Any], snapshot_id: str) -> Written:
+    name = f"seg_{snapshot_id}_0"
+    writer = SegmentWriter(folder / name, name, dimension, CHUNKER_VERSION)
+    writer.write_table(payload)
+    return writer.write_facts(())
+
+
+def _composer(whole: Manifest, codebase: Codebase, epoch: int) -> publish.Compose:
+    def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], kept: Artifact) -> Manifest:
+        return replace(
+            whole,
+            store_id=codebase.layout.id,
+            canonical_root=str(codebase.root),
+            lease_epoch=epoch,
+            segments=(*whole.segments, *segments),
+            lexical=words,
+            overlay=kept,
+        )
+
+    return compose

@@ -1,0 +1,71 @@
+"""What may leave this machine (RE-2): only content of the commit's own history, from where pushes are meant to be.
+
+Looked at again right before a push, whatever the build promised.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from gitindex.config import Environment
+from gitindex.errors import PublishBlocked
+from gitindex.git.history import branches_with, default_branch
+from gitindex.git.repo import Repo
+from gitindex.model.manifest import Manifest
+from gitindex.ops.codebase import Codebase
+from gitindex.source.gittree import open_commit
+from gitindex.view.snapshot import SnapshotView
+
+_USUAL = ("main", "master", "trunk")
+
+
+def check_event(environment: Environment) -> None:
+    """A pull request's code may be anybody's. Raises PublishBlocked."""
+    if environment.event.startswith("pull_request"):
+        raise PublishBlocked(
+            f"pushing from a {environment.event} event is refused",
+            hint="push from the branch after the merge",
+        )
+
+
+def check_branch(repo: Repo, commit: str, allowed: tuple[str, ...]) -> None:
+    """The commit is on a branch that is meant to be published. Raises PublishBlocked."""
+    wanted = allowed or tuple(filter(None, (default_branch(repo),))) or _USUAL
+    found = branches_with(repo, commit)
+    if not any(fnmatchcase(name, pattern) for name in found for pattern in wanted):
+        where = ", ".join(found) or "no branch"
+        raise PublishBlocked(
+            f"{commit[:12]} is on {where}; only {', '.join(wanted)} may be pushed",
+            hint='list the branch in .gitindex.toml: [remote] branches = ["main"]',
+        )
+
+
+def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:
+    """The snapshot is of this commit alone, and every file in it is the commit's. Raises PublishBlocked."""
+    manifest = view.manifest
+    _check_flags(manifest, commit)
+    assert codebase.repo is not None
+    limit = codebase.settings.index.limits.file_bytes
+    with open_commit(codebase.repo, commit, max_bytes=limit) as source:
+        if source.tree != manifest.git.tree_sha:
+            raise _foreign(f"is of tree {manifest.git.tree_sha}, the commit has {source.tree}")
+        tree = {key: item.blob for key, item in source.all().items()}
+    held = {record.path: record.blob for record in view.records()}
+    odd = sorted(held.items() ^ tree.items())
+    if odd:
+        raise _foreign(f"and the commit disagree about {odd[0][0]}")
+
+
+def _check_flags(manifest: Manifest, commit: str) -> None:
+    git = manifest.git
+    if git.head_sha != commit or git.dirty or git.untracked_included or manifest.overlay.size_bytes:
+        raise _foreign("was not built from the commit alone")
+    if manifest.degraded:
+        raise PublishBlocked(
+            f"the build of {commit[:12]} is degraded: {len(manifest.errors)} file(s) are missing",
+            hint=f"fix them and run: gitindex build --full --commit {commit[:12]}",
+        )
+
+
+def _foreign(why: str) -> PublishBlocked:
+    return PublishBlocked(f"the snapshot {why}; nothing was pushed", hint="gitindex build --full")

@@ -1,0 +1,125 @@
+"""Who this repository is, which remote to speak to, and whom to believe: where every sharing verb begins.
+
+A repository's own file can propose a remote, keys and an id. The remote and the keys take effect only when the
+user pins them (RE-5); the id is a name, and a signature binds it to the commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.config import Environment
+from gitindex.errors import Untrusted, UsageError
+from gitindex.git.history import configured, first_root
+from gitindex.git.repo import Repo, resolve
+from gitindex.model import portable
+from gitindex.model.settings import RemoteProposal
+from gitindex.remote.connect import open_transport
+from gitindex.remote.names import Names
+from gitindex.remote.transport import RemoteOptions, Transport
+from gitindex.trust import pinfile, pins
+from gitindex.trust.claim import REPOSITORY
+from gitindex.trust.pins import RepositoryTrust
+from gitindex.trust.verify import Binding, Policy
+
+CONFIG_KEY = "gitindex.repository"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One repository on one remote, with the policy to read it by."""
+
+    repo: Repo
+    repository: str
+    fingerprint: str
+    url: str
+    endpoint: str
+    transport: Transport
+    policy: Policy
+
+    @property
+    def names(self) -> Names:
+        return Names(self.repository)
+
+    def binding(self, commit: str) -> Binding:
+        """What a statement about `commit` must say, from the local repository."""
+        tree = resolve(self.repo, commit).tree
+        assert tree is not None
+        return Binding(self.repository, commit, tree, self.fingerprint, portable.FORMAT)
+
+
+def repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") -> str:
+    """`gitindex.repository` of the user's git configuration, else the root commit, else what the file says.
+
+    Raises UsageError when none of them is known, or the configured one is no id.
+    """
+    found = configured(repo, CONFIG_KEY) or first_root(repo, commit) or proposal.repository
+    if not found:
+        raise UsageError(
+            "a shallow clone does not know its repository id",
+            hint="gitindex trust add --repository ID (gitindex trust list in a full clone shows it)",
+        )
+    if not REPOSITORY.fullmatch(found):
+        raise UsageError(f"{CONFIG_KEY} is {found!r}, which is no repository id")
+    return found
+
+
+def pin_file(environment: Environment) -> Path:
+    return environment.home / "trust.json"
+
+
+def pinned(environment: Environment, repository: str) -> RepositoryTrust:
+    return pinfile.load(pin_file(environment)).of(repository)
+
+
+def endpoint_of(url: str, environment: Environment) -> str:
+    return environment.endpoint if url.startswith("s3:") else ""
+
+
+def remote_url(asked: str, environment: Environment, trust: RepositoryTrust, proposal: RemoteProposal) -> str:
+    """What the user said now, in the environment, or by pinning. A proposal alone is refused (RE-5).
+
+    Raises Untrusted for a remote that only the repository proposes, UsageError without any.
+    """
+    found = asked or environment.remote or trust.remote
+    if found:
+        return found
+    if proposal.url:
+        raise Untrusted(
+            f"the repository proposes {proposal.url}, but no remote is pinned for it",
+            hint="gitindex trust add --proposed",
+            proposed=proposal.url,
+        )
+    raise UsageError("no remote is known for this repository", hint="name one: --from URL or GITINDEX_REMOTE")
+
+
+def open_reader(
+    repo: Repo,
+    repository: str,
+    fingerprint: str,
+    environment: Environment,
+    proposal: RemoteProposal,
+    asked: str = "",
+) -> Share:
+    """A share to read from. Raises Untrusted before any contact when the pins do not cover it."""
+    trust = pinned(environment, repository)
+    url = remote_url(asked, environment, trust, proposal)
+    policy = pins.require(trust, url, endpoint_of(url, environment))
+    return _share(repo, repository, fingerprint, url, environment, policy)
+
+
+def open_writer(
+    repo: Repo, repository: str, fingerprint: str, environment: Environment, asked: str, policy: Policy
+) -> Share:
+    """A share to publish to, believed by `policy`. A remote that only the repository proposes is refused."""
+    url = remote_url(asked, environment, pinned(environment, repository), RemoteProposal())
+    return _share(repo, repository, fingerprint, url, environment, policy)
+
+
+def _share(
+    repo: Repo, repository: str, fingerprint: str, url: str, environment: Environment, policy: Policy
+) -> Share:
+    endpoint = endpoint_of(url, environment)
+    transport = open_transport(url, RemoteOptions(endpoint))
+    return Share(repo, repository, fingerprint, url, endpoint, transport, policy)

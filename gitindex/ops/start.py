@@ -1,0 +1,118 @@
+"""Where a build begins: the nearest ancestor that is published or was built here (RE-1).
+
+Only ancestors: older segments travel with every later snapshot, and must not hold content that the history of
+the commit does not have. At equal distance the published one wins, because its segments are shared already.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gitindex.config import Environment
+from gitindex.errors import GitindexError, IntegrityError
+from gitindex.git.repo import ancestors
+from gitindex.model.manifest import Manifest, Origin
+from gitindex.ops import keys, sharing
+from gitindex.ops.buildarea import builds
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.obtain import Obtained, Way, install_below
+from gitindex.ops.published import DEPTH, Finder, Published
+from gitindex.ops.sharing import Share
+from gitindex.ops.sync import Base
+from gitindex.remote.transport import OnProgress
+from gitindex.store import install
+from gitindex.store.integrity import Verifier
+from gitindex.store.readers import ReadersLock
+from gitindex.trust.verify import Policy
+from gitindex.view.snapshot import SnapshotView
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    kind: str = "none"  # published | local | none
+    commit: str | None = None
+    local: Manifest | None = None
+    obtained: Obtained | None = None
+    note: str = ""  # why no published ancestor was used
+
+    def open(self, codebase: Codebase, stack: ExitStack) -> Base:
+        """The view to build upon. Needs the lease."""
+        if self.local is not None:
+            view = SnapshotView(
+                codebase.layout, self.local, ReadersLock(codebase.layout), Verifier(codebase.layout)
+            )
+            return Base(stack.enter_context(view))
+        if self.obtained is None:
+            return Base()
+        manifest = replace(self.obtained.manifest, store_id=codebase.layout.id)
+        view = install_below(codebase.layout, manifest, self.obtained.files, stack, keep=True)
+        install.adopt(codebase.layout, manifest)
+        return Base(view)
+
+
+@dataclass(frozen=True, slots=True)
+class Seeker:
+    """What is needed to look for a start."""
+
+    codebase: Codebase
+    environment: Environment
+    repository: str
+    area: Path
+    url: str = ""
+    transfer: OnProgress = field(default=lambda _: None)
+
+    def find(self, commit: str) -> Start:
+        """A remote that is missing, fails or is not believed only costs time."""
+        local, depth = self._local(commit)
+        try:
+            share = self._share()
+            found, obtained = self._published(share, commit, depth)
+        except GitindexError as error:
+            return replace(local, note=error.message)
+        return Start("published", found.commit, None, obtained)
+
+    def _local(self, commit: str) -> tuple[Start, int]:
+        """The nearest local build, and how many commits are at least as near."""
+        assert self.codebase.repo is not None
+        here = {one.git.head_sha: one for one in reversed(builds(self.codebase)) if _clean(one)}
+        for position, ancestor in enumerate(ancestors(self.codebase.repo, commit, DEPTH)):
+            if ancestor in here and _whole(self.codebase, here[ancestor]):
+                return Start("local", ancestor, here[ancestor]), position + 1
+        return Start(), DEPTH
+
+    def _share(self) -> Share:
+        """Believe what this user pinned, and what the publisher's own key signed."""
+        repo = self.codebase.repo
+        assert repo is not None
+        own = keys.signing_key(self.environment)
+        pinned = sharing.pinned(self.environment, self.repository)
+        if own is None:
+            return sharing.open_reader(
+                repo, self.repository, self.codebase.fingerprint, self.environment,
+                self.codebase.settings.remote, self.url,
+            )  # fmt: skip
+        policy = pinned.policy
+        believed = Policy((*policy.trusted, own.public), policy.revoked, policy.threshold)
+        return sharing.open_writer(
+            repo, self.repository, self.codebase.fingerprint, self.environment, self.url, believed
+        )
+
+    def _published(self, share: Share, commit: str, depth: int) -> tuple[Published, Obtained]:
+        way = Way(share, self.area, (self.codebase.layout,), self.transfer)
+        return Finder(share, depth=depth).first(commit, way.bring)
+
+
+def _clean(manifest: Manifest) -> bool:
+    return not manifest.git.dirty and not manifest.git.untracked_included and manifest.origin == Origin()
+
+
+def _whole(codebase: Codebase, manifest: Manifest) -> bool:
+    verifier = Verifier(codebase.layout)
+    try:
+        for artifact in manifest.artifacts():
+            verifier.path(artifact)
+    except IntegrityError:
+        return False
+    return True

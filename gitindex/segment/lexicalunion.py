@@ -1,0 +1,48 @@
+"""Several lexical indexes of disjoint paths as one, without indexing anything again (RE-8).
+
+A Tantivy segment is self-contained and named by chance; an index is its `meta.json`, the list of segments. The
+union of such lists, over the same schema, is an index of all their documents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from gitindex.errors import IntegrityError
+from gitindex.segment.lexical import REWRITTEN, files
+
+Link = Callable[[Path, Path], object]
+
+
+def unite(sources: Sequence[Path], target: Path, link: Link) -> list[tuple[Path, Path]]:
+    """Make `target` the union of `sources`; returns (source, linked file) pairs.
+
+    Raises IntegrityError when the indexes are not of one kind, or share a segment.
+    """
+    target.mkdir(parents=True)
+    metas = [json.loads((source / "meta.json").read_bytes()) for source in sources]
+    segments = [segment for meta in metas for segment in meta["segments"]]
+    if len({_kind(meta) for meta in metas}) != 1 or len({one["segment_id"] for one in segments}) != len(
+        segments
+    ):
+        raise IntegrityError("these lexical indexes cannot be one", hint="gitindex build --full")
+    pairs = [
+        (path, target / path.name)
+        for source in sources
+        for path in files(source)
+        if path.name not in REWRITTEN
+    ]
+    for path, copy in pairs:
+        link(path, copy)
+    whole = {**metas[0], "segments": segments, "opstamp": max(meta["opstamp"] for meta in metas)}
+    (target / "meta.json").write_text(json.dumps(whole))
+    managed = ["meta.json", *(copy.name for _, copy in pairs)]
+    (target / ".managed.json").write_text(json.dumps(sorted(managed)))
+    return pairs
+
+
+def _kind(meta: dict[str, Any]) -> str:
+    return json.dumps([meta.get("index_settings"), meta["schema"]], sort_keys=True)
