@@ -211,6 +211,8 @@ class _Reader:
 
     def _line(self, table: str, key: str) -> int:
         """Where the key stands; tomllib does not tell."""
+        bare = re.compile(rf"\s*[\"']?{re.escape(key or table)}[\"']?\s*[.=]")
+        dotted = re.compile(rf"\s*{re.escape(table)}\s*(\.\s*{re.escape(key)}\s*)?=")
         inside = False
         for number, line in enumerate(self._lines, 1):
             header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
@@ -218,7 +220,7 @@ class _Reader:
                 inside = header[1] == table
                 if inside and not key:
                     return number
-            elif (re.match(rf"\s*[\"']?{re.escape(key or table)}[\"']?\s*[.=]", line) and (inside or not key)) or re.match(rf"\s*{re.escape(table)}\s*(\.\s*{re.escape(key)}\s*)?=", line):
+            elif ((inside or not key) and bare.match(line)) or dotted.match(line):
                 return number
         return 1
 

@@ -13,8 +13,17 @@ import pytest
 
 from tests.gitrepo import GitRepo
 
-_KEEP = {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "VIRTUAL_ENV", "COVERAGE_PROCESS_START", "COVERAGE_FILE"}
-_KEEP_PREFIX = ("PIP_", "NPM_CONFIG_", "npm_config_", "SSL_", "NODE_EXTRA", "PYTEST_", "COV_")
+_KEEP = {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "VIRTUAL_ENV"}
+_KEEP_PREFIX = (
+    "PIP_",
+    "NPM_CONFIG_",
+    "npm_config_",
+    "SSL_",
+    "NODE_EXTRA",
+    "PYTEST_",
+    "COV",
+    "GITINDEX_TEST_",
+)
 
 
 @pytest.fixture(autouse=True)

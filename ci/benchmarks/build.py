@@ -27,10 +27,28 @@ def run(cache: Path, quick: bool) -> list[Row]:
         static.append(_build(root, cache / "homes" / "build-static", "static").wall)
     base, ours, vectors = summary(floors), summary(plain), summary(static)
     return [
-        Row("full build, no vectors", str(ours), f"parse + Tantivy {show(base.median)}", ours.median / base.median, 2.5),
-        Row("full build, static vectors", str(vectors), f"without {show(ours.median)}", vectors.median / ours.median, 2.0),
+        Row(
+            "full build, no vectors",
+            str(ours),
+            f"parse + Tantivy {show(base.median)}",
+            ours.median / base.median,
+            2.5,
+        ),
+        Row(
+            "full build, static vectors",
+            str(vectors),
+            f"without {show(ours.median)}",
+            vectors.median / ours.median,
+            2.0,
+        ),
         Row("peak memory, full build", f"{peak / 2**20:.0f} MiB", "1.5 GB", peak / 1.5e9, 1.0),
-        Row("index on disk, no vectors", f"{size / 2**20:.1f} MiB", f"text {text / 2**20:.1f} MiB", size / text, 3.0),
+        Row(
+            "index on disk, no vectors",
+            f"{size / 2**20:.1f} MiB",
+            f"text {text / 2**20:.1f} MiB",
+            size / text,
+            3.0,
+        ),
     ]
 
 

@@ -35,7 +35,9 @@ def summary(samples: Sequence[float]) -> Timing:
     return Timing(statistics.median(samples), min(samples), max(samples), len(samples))
 
 
-def timed(action: Callable[[], Any], runs: int, warm: int = 1, before: Callable[[], Any] | None = None) -> Timing:
+def timed(
+    action: Callable[[], Any], runs: int, warm: int = 1, before: Callable[[], Any] | None = None
+) -> Timing:
     samples = []
     for number in range(warm + runs):
         if before is not None:
@@ -106,5 +108,7 @@ def table(rows: Sequence[Row]) -> str:
         ratio = f"{row.ratio:.2f}" if row.ratio is not None else ""
         bound = f"≤ {row.bound:g}" if row.bound is not None else ""
         verdict = "" if row.bound is None else "kept" if row.kept else "**missed**"
-        lines.append(f"| {row.name} | {row.value} | {row.baseline} | {ratio} | {bound} | {verdict} {row.note} |")
+        lines.append(
+            f"| {row.name} | {row.value} | {row.baseline} | {ratio} | {bound} | {verdict} {row.note} |"
+        )
     return "\n".join(lines)

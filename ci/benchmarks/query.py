@@ -53,7 +53,9 @@ def _warm(root: Path, home: Path, runs: int) -> list[Row]:
         engine = Engine(view, codebase.settings)
         for mode, bound in bounds.items():
             medians = [
-                timed(lambda word=word, mode=mode: engine.search(Request(word, mode=mode)), runs, warm=2).median
+                timed(
+                    lambda word=word, mode=mode: engine.search(Request(word, mode=mode)), runs, warm=2
+                ).median
                 for word in WORDS
             ]
             middle = statistics.median(medians)

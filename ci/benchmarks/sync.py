@@ -20,8 +20,20 @@ def run(cache: Path, quick: bool) -> list[Row]:
     status = timed(lambda: corpus.git(one.root, "status"), runs)
     rows = [
         Row("sync of one changed file", str(small), "1 s", small.median / 1.0, 1.0, "fresh process"),
-        Row("the same, repository 4 × larger", str(large), show(small.median), large.median / small.median, 1.3),
-        Row("sync with nothing to do", str(noop), f"git status {show(status.median)}", noop.median / status.median, 5.0),
+        Row(
+            "the same, repository 4 × larger",
+            str(large),
+            show(small.median),
+            large.median / small.median,
+            1.3,
+        ),
+        Row(
+            "sync with nothing to do",
+            str(noop),
+            f"git status {show(status.median)}",
+            noop.median / status.median,
+            5.0,
+        ),
         one.worktree(),
     ]
     for count in (10, 100) if quick else (10, 100, 1000):

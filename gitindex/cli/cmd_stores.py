@@ -12,7 +12,10 @@ from gitindex.ops.maintain import inventory
 @command("Every store on this machine, with its size and last use.")
 def run(call: Call) -> Answer:
     found = inventory(call.environment)
-    rows = [(info.store_id, output.size(info.size_bytes), info.last_used_at[:10], info.canonical_root) for info in found]
+    rows = [
+        (info.store_id, output.size(info.size_bytes), info.last_used_at[:10], info.canonical_root)
+        for info in found
+    ]
     text = output.table(rows, ("STORE", "SIZE", "USED", "ROOT")) if rows else "no stores"
     total = sum(info.size_bytes for info in found)
     return Answer({"status": "ok", "stores": [asdict(info) for info in found], "size_bytes": total}, text)

@@ -47,6 +47,7 @@ def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]]
 
         shared = click.option("--path", default=".", metavar="DIR", help="Any path inside the codebase.")
         json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-        return click.command(help=help_text, **settings)(shared(json_flag(invoke)))
+        decorate: Callable[[Callable[..., int]], click.Command] = click.command(help=help_text, **settings)
+        return decorate(shared(json_flag(invoke)))
 
     return wrap

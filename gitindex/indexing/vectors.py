@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -81,21 +82,36 @@ class Vectors:
 
 
 class VectorCache:
-    """(embedder identity, chunk hash) → vector; bounded, least recently used goes first."""
+    """(embedder identity, chunk hash) → vector; bounded, least recently used goes first.
+
+    A cache may be lost at any time: a damaged one is started anew, a damaged vector counts as missing.
+    """
 
     def __init__(self, folder: Path, identity: str, bound: int = CACHE_VECTORS) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._bound = bound
-        path = folder / f"{sha256_hex(identity.encode())[:16]}.sqlite"
-        self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
-        # Losing the newest entries in a crash only costs embedding them again.
-        self._db.executescript(
-            "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
-            "CREATE TABLE IF NOT EXISTS vector (hash BLOB PRIMARY KEY, row BLOB NOT NULL, used INTEGER NOT NULL)"
-            " WITHOUT ROWID; CREATE INDEX IF NOT EXISTS vector_used ON vector (used);"
-        )
+        self._path = folder / f"{sha256_hex(identity.encode())[:16]}.sqlite"
+        try:
+            self._db = _open_cache(self._path)
+        except sqlite3.DatabaseError as error:
+            self._start_anew(error)
 
     def get(self, hashes: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
+        try:
+            return self._get(hashes)
+        except sqlite3.DatabaseError as error:
+            self._start_anew(error)
+            return {}
+
+    def _start_anew(self, error: sqlite3.DatabaseError) -> None:
+        """Replace a file that is no database (any more). A full disk or a lock is another matter."""
+        if isinstance(error, sqlite3.OperationalError):
+            raise error
+        for suffix in ("", "-wal", "-shm"):
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+        self._db = _open_cache(self._path)
+
+    def _get(self, hashes: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
         import numpy as np
 
         found: dict[str, np.ndarray[Any, Any]] = {}
@@ -107,7 +123,8 @@ class VectorCache:
                 f"SELECT hash, row FROM vector WHERE hash IN ({marks})",  # noqa: S608
                 some,
             ):
-                found[key.hex()] = np.frombuffer(row, np.float32)
+                if row[:4] == _check(row[4:]):
+                    found[key.hex()] = np.frombuffer(row[4:], np.float32)
         now = int(time.time())
         self._db.execute("BEGIN")
         self._db.executemany(
@@ -121,7 +138,7 @@ class VectorCache:
         self._db.execute("BEGIN")
         self._db.executemany(
             "INSERT OR REPLACE INTO vector VALUES (?, ?, ?)",
-            [(bytes.fromhex(name), row.tobytes(), now) for name, row in rows.items()],
+            [(bytes.fromhex(name), _check(row.tobytes()) + row.tobytes(), now) for name, row in rows.items()],
         )
         self._db.execute(
             "DELETE FROM vector WHERE hash IN (SELECT hash FROM vector ORDER BY used, hash LIMIT max(0, "
@@ -132,3 +149,18 @@ class VectorCache:
 
     def close(self) -> None:
         self._db.close()
+
+
+def _open_cache(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, timeout=30)
+    # Losing the newest entries in a crash only costs embedding them again.
+    db.executescript(
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
+        "CREATE TABLE IF NOT EXISTS vector (hash BLOB PRIMARY KEY, row BLOB NOT NULL, used INTEGER NOT NULL)"
+        " WITHOUT ROWID; CREATE INDEX IF NOT EXISTS vector_used ON vector (used);"
+    )
+    return db
+
+
+def _check(row: bytes) -> bytes:
+    return zlib.crc32(row).to_bytes(4, "big")

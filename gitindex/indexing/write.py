@@ -204,7 +204,7 @@ class _Run:
         matrix = self._task.vectors.of([chunk for _, found in self._waiting for chunk in found.chunks])
         at = 0
         for record, extraction in self._waiting:
-            vectors = matrix[at : at + len(extraction.chunks)] if matrix is not None else ()
+            vectors: Any = matrix[at : at + len(extraction.chunks)] if matrix is not None else ()
             at += len(extraction.chunks)
             if self._room < record.size:
                 self._roll()

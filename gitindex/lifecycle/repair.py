@@ -16,7 +16,9 @@ from gitindex.view.snapshot import SnapshotView
 
 @dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """`scope`: none · files (drop segments, index their files again) · lexical (rebuild from tables) · full."""
+    """`scope`: none · control (lease, state file) · files (drop segments, index their files again) ·
+    lexical (rebuild from tables) · full.
+    """
 
     scope: str
     damaged: tuple[str, ...] = ()

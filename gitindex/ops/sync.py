@@ -94,7 +94,7 @@ def sync(
     return report
 
 
-def open_source(codebase: Codebase, options: SyncOptions, *, bulk: bool) -> GitSource | DirectorySource:
+def open_source(codebase: Codebase, options: SyncOptions, *, bulk: bool) -> Source:
     limit = codebase.settings.index.limits.file_bytes
     if codebase.repo is None:
         return DirectorySource(codebase.root, max_bytes=limit)
@@ -305,7 +305,10 @@ def _publish(job: Job, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
             counts=outcome.counts,
             embedder=outcome.embedder,
             dimension=outcome.dimension,
-            timings_ms={**spent, "total": sum(spent.values()) + (parent.timings_ms.get("total", 0) if parent else 0)},
+            timings_ms={
+                **spent,
+                "total": sum(spent.values()) + (parent.timings_ms.get("total", 0) if parent else 0),
+            },
             origin=parent.origin if parent else Origin(),
             degraded=bool(outcome.errors),
             errors=outcome.errors,

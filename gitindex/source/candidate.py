@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from gitindex.errors import UnsafePath
 from gitindex.model.manifest import GitState
@@ -71,6 +71,10 @@ class Source(Protocol):
     @property
     def dirty_paths(self) -> tuple[str, ...]:
         """Paths that differ from the commit in the working tree."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
     algorithm: str
     twins: tuple[tuple[str, str], ...]  # (key, other spelling), known after `all`

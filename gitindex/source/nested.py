@@ -52,7 +52,9 @@ class Nested:
             return None
         objects = self._spaces.setdefault(item.key, open_objects(repo, bulk=self._bulk))
         return [
-            candidate(item.raw + b"/" + entry.path, entry.mode, entry.blob, work=False)._replace(space=item.key)
+            candidate(item.raw + b"/" + entry.path, entry.mode, entry.blob, work=False)._replace(
+                space=item.key
+            )
             for entry in objects.entries(at.tree)
         ]
 

@@ -23,7 +23,7 @@ from typing import Any
 from gitindex.errors import LeaseHeld, LeaseLost, StoreCorrupt
 from gitindex.model import versions
 from gitindex.model.ids import ulid
-from gitindex.store import atomic
+from gitindex.store import sealed
 from gitindex.store.layout import Layout
 
 TTL_MS = 120_000
@@ -135,12 +135,23 @@ def read(layout: Layout) -> LeaseState | None:
         return None
     try:
         data: dict[str, Any] = json.loads(raw)
-        versions.check("writer_lease", data.pop("schema_version", None), str(layout.lease))
+        versions.check("writer_lease", data.get("schema_version"), str(layout.lease))
+        data = sealed.opened(data)
+        del data["schema_version"]
         return LeaseState(**data)
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreCorrupt(
-            f"writer lease {layout.lease} is malformed: {error}", hint="gitindex repair"
+            f"writer lease {layout.lease} is damaged: {error}", hint="gitindex repair"
         ) from error
+
+
+def mend(layout: Layout, epoch: int) -> None:
+    """Replace a lease file nobody can read by a released one of at least `epoch`; its owner, if any, has lost it."""
+    with guard(layout):
+        try:
+            read(layout)
+        except StoreCorrupt:
+            _write(layout, replace(_fresh("", TTL_MS, time.time(), epoch), released=True))
 
 
 @contextmanager
@@ -181,24 +192,26 @@ def _acquire(layout: Layout, txn: str, wait: float, ttl_ms: int, clock: Callable
 
 
 def _grant(layout: Layout, previous: LeaseState | None, txn: str, ttl_ms: int, now: float) -> LeaseState:
-    granted = LeaseState(
+    granted = _fresh(txn, ttl_ms, now, (previous.lease_epoch if previous else 0) + 1)
+    _write(layout, granted)
+    return granted
+
+
+def _fresh(txn: str, ttl_ms: int, now: float, epoch: int) -> LeaseState:
+    return LeaseState(
         owner_id=ulid(),
         pid=os.getpid(),
         hostname=socket.gethostname(),
         started_at=_stamp(now),
         last_heartbeat_at=_stamp(now),
-        lease_epoch=(previous.lease_epoch if previous else 0) + 1,
+        lease_epoch=epoch,
         lease_ttl_ms=ttl_ms,
         staging_txn_id=txn,
     )
-    _write(layout, granted)
-    return granted
 
 
 def _write(layout: Layout, state: LeaseState) -> None:
-    atomic.write_json(
-        layout.lease, {"schema_version": versions.MATRIX["writer_lease"].current, **asdict(state)}
-    )
+    sealed.write(layout.lease, {"schema_version": versions.MATRIX["writer_lease"].current, **asdict(state)})
 
 
 def _create_guard(layout: Layout) -> int | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from gitindex.errors import IncompatibleVersion, IntegrityError, StoreCorrupt
 from gitindex.model import manifest as manifest_model
 from gitindex.model.manifest import Manifest
-from gitindex.store import atomic
+from gitindex.store import atomic, sealed
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 
@@ -25,7 +25,11 @@ def read(layout: Layout, snapshot_id: str) -> Manifest:
         raise StoreCorrupt(f"manifest {path} is missing", hint="gitindex repair") from None
     except ValueError as error:
         raise StoreCorrupt(f"manifest {path} is not JSON: {error}", hint="gitindex repair") from error
-    found = manifest_model.from_json(data, str(path))
+    found = manifest_model.from_json(data, str(path))  # its version first: another release may seal otherwise
+    try:
+        sealed.opened(data)
+    except ValueError as error:
+        raise StoreCorrupt(f"manifest {path} {error}", hint="gitindex repair") from error
     if found.snapshot_id != snapshot_id:
         raise StoreCorrupt(f"manifest {path} describes snapshot {found.snapshot_id}", hint="gitindex repair")
     return found
@@ -33,7 +37,7 @@ def read(layout: Layout, snapshot_id: str) -> Manifest:
 
 def write(layout: Layout, manifest: Manifest) -> Path:
     path = layout.manifest(manifest.snapshot_id)
-    atomic.write_json(path, manifest.to_json())
+    sealed.write(path, manifest.to_json())
     atomic.sync_directory(layout.snapshots)
     return path
 

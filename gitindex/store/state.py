@@ -10,7 +10,7 @@ from typing import Any
 
 from gitindex.model import versions
 from gitindex.model.manifest import Manifest
-from gitindex.store import atomic
+from gitindex.store import sealed
 from gitindex.store.layout import Layout
 
 USED_EVERY = 3600.0
@@ -54,7 +54,9 @@ def read(layout: Layout) -> StoreState | None:
     """
     try:
         data = json.loads(layout.state.read_bytes())
-        versions.check("index_state", data.pop("schema_version", None), str(layout.state))
+        versions.check("index_state", data.get("schema_version"), str(layout.state))
+        data = sealed.opened(data)
+        del data["schema_version"]
         indexing = data.pop("indexing", None)
         data["repository"] = tuple(data["repository"])
         return StoreState(indexing=Indexing(**indexing) if indexing else None, **data)
@@ -63,9 +65,7 @@ def read(layout: Layout) -> StoreState | None:
 
 
 def write(layout: Layout, state: StoreState) -> None:
-    atomic.write_json(
-        layout.state, {"schema_version": versions.MATRIX["index_state"].current, **asdict(state)}
-    )
+    sealed.write(layout.state, {"schema_version": versions.MATRIX["index_state"].current, **asdict(state)})
 
 
 def published(state: StoreState, manifest: Manifest) -> StoreState:

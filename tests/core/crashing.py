@@ -14,7 +14,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def kill_at(step: str, operation: str, root: Path, home: Path) -> int:
     """Run `operation` in a child that dies at `step`; returns the child's exit status (-9 when it died there)."""
     command = [sys.executable, "-m", "tests.core.crashing", step, operation, str(root), str(home)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))}
+    search = os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": search}
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
     return done.returncode

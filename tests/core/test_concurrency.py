@@ -22,7 +22,8 @@ from tests.gitrepo import GitRepo
 
 def start(role: str, repo: GitRepo, home: Path, seconds: float) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.core.racing", role, str(repo.root), str(home), str(seconds)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))}
+    search = os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": search}
     return subprocess.Popen(
         command, cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -108,7 +109,11 @@ def test_the_lease_is_refused_while_held_and_granted_after(repo: GitRepo, tmp_pa
     repo.commit("first", **{"a.py": "A = 1\n"})
     harness.index(repo.root, home)
     layout = harness.codebase(repo.root, home).layout
-    with lease.hold(layout, "first") as held, pytest.raises(LeaseHeld) as caught, lease.hold(layout, "second"):
+    with (
+        lease.hold(layout, "first") as held,
+        pytest.raises(LeaseHeld) as caught,
+        lease.hold(layout, "second"),
+    ):
         pass
     assert str(os.getpid()) in caught.value.message
     assert caught.value.exit_code == 7

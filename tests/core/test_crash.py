@@ -1,4 +1,7 @@
-"""SN-4, SN-8, SN-9, SN-11, ST-4, ST-6: a kill at any named step leaves the old or the new snapshot, and a retry works."""
+"""A kill at any named step leaves the old or the new snapshot, and a retry works.
+
+SN-4, SN-8, SN-9, SN-11, ST-4, ST-6.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,13 @@ from tests.gitrepo import GitRepo
 CAMPAIGN = {
     "sync": steps.STEPS["publish"],
     "seed": steps.STEPS["seed"],
-    "compact": (*steps.STEPS["compact"], "publish.lexical", "publish.manifest", "publish.swap", "publish.state"),
+    "compact": (
+        *steps.STEPS["compact"],
+        "publish.lexical",
+        "publish.manifest",
+        "publish.swap",
+        "publish.state",
+    ),
     "gc": steps.STEPS["gc"],
     "upgrade": (*steps.STEPS["upgrade"], "publish.swap"),
     "repair": (*steps.STEPS["repair"], "publish.install", "publish.swap"),
@@ -42,7 +51,9 @@ def prepared(tmp_path: Path, home: Path) -> tuple[GitRepo, Path]:
     """A repository with two published snapshots."""
     repo = GitRepo.create(tmp_path / "repo")
     where = tmp_path / "index"
-    repo.commit("one", **{"a.py": "def alpha():\n    return 1\n", "b.py": "def beta():\n    return alpha()\n"})
+    repo.commit(
+        "one", **{"a.py": "def alpha():\n    return 1\n", "b.py": "def beta():\n    return alpha()\n"}
+    )
     harness.index(repo.root, where)
     repo.commit("two", **{"b.py": "def beta():\n    return 2\n", "c.md": "# Title\n\ntext\n"})
     harness.index(repo.root, where)

@@ -15,7 +15,18 @@ from hypothesis import strategies as st
 from tests import harness
 from tests.gitrepo import GitRepo
 
-NAMES = ("a.py", "b.py", "pkg/c.py", "pkg/d.js", "docs/e.md", "pkg/sub/f.go", "noext", "data.bin", "ü.py", "g.TXT")
+NAMES = (
+    "a.py",
+    "b.py",
+    "pkg/c.py",
+    "pkg/d.js",
+    "docs/e.md",
+    "pkg/sub/f.go",
+    "noext",
+    "data.bin",
+    "ü.py",
+    "g.TXT",
+)
 BODIES = (
     "def alpha(x):\n    return beta(x)\n",
     "class Gamma:\n    '''Doc.'''\n    def delta(self):\n        return alpha(1)\n",
