@@ -22,7 +22,7 @@ from gitindex.ops.codebase import Codebase
 from gitindex.ops.truth import Truth, truth
 from gitindex.search.engine import Engine
 from gitindex.search.hit import Found
-from gitindex.search.request import Request, check
+from gitindex.search.request import Request, checked
 from gitindex.view.snapshot import SnapshotView
 
 _WARM = 4  # snapshots whose loaded state a long-lived process keeps
@@ -69,7 +69,7 @@ class QueryAnswer:
 def query(codebase: Codebase, request: Request, options: QueryOptions | None = None) -> QueryAnswer:
     """Raises Gated with its envelope, UsageError; with `sync` what a sync raises."""
     chosen = options or QueryOptions()
-    check(request)
+    request = checked(request)
     if chosen.sync:
         from gitindex.ops.sync import (
             sync,

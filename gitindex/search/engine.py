@@ -18,8 +18,8 @@ from gitindex.search.candidate import Candidate, Key, Scored
 from gitindex.search.hit import Found, Hit
 from gitindex.search.lexical import Words
 from gitindex.search.metadata import Note
-from gitindex.search.parse import Query, clean, parse
-from gitindex.search.request import LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, check
+from gitindex.search.parse import Query, parse
+from gitindex.search.request import LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, checked
 from gitindex.search.scope import Scope, resolve
 from gitindex.view.snapshot import SnapshotView
 
@@ -55,7 +55,7 @@ class Engine:
 
     def search(self, request: Request) -> Found:
         """Raises UsageError (a question without meaning, a bad date or pattern, no vectors)."""
-        check(request)
+        request = checked(request)
         noted = metadata.notes(self.view, self._root, request) if request.asks_metadata else None
         if noted is not None and not request.query.strip():
             return self._listed(noted, request)
@@ -136,7 +136,7 @@ class Engine:
         return Found(hits, left_out=len(found) - len(hits))
 
     def _regex(self, request: Request, scope: Scope) -> Found:
-        pattern = clean(request.query)
+        pattern = request.query
         regex.check(pattern)
         chunks = self._words.having(regex.narrowing(pattern), regex.LONG_IDENTIFIER, scope, _REGEX_CHUNKS)
         matches = list(regex.verify(pattern, regex.joined(self._whole_lines(chunks))))

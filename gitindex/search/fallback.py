@@ -22,8 +22,8 @@ from gitindex.search.candidate import Candidate, Scored
 from gitindex.search.eligible import TextFile, eligible, read
 from gitindex.search.hit import Found, Hit
 from gitindex.search.metadata import Note
-from gitindex.search.parse import Query, clean, parse
-from gitindex.search.request import REGEX, Request, check
+from gitindex.search.parse import Query, parse
+from gitindex.search.request import REGEX, Request, checked
 from gitindex.search.scope import Scope, resolve
 from gitindex.source.candidate import Source
 
@@ -44,11 +44,11 @@ class Scan:
         self, request: Request, why: str, *, program: Callable[[], str | None] = ripgrep.program
     ) -> Found:
         """Raises UsageError as the engine does."""
-        check(request)
+        request = checked(request)
         matches = metadata.matcher(request) if request.asks_metadata else None
         query = parse("" if request.mode == REGEX else request.query)
         if request.mode == REGEX and request.query.strip():
-            regex.check(clean(request.query))
+            regex.check(request.query)
         works = eligible(self._source, self._policy)
         scope = _without_symbols(
             resolve(request, query, None, lambda: {work.key: language_of(work.key) or "" for work in works})
@@ -76,7 +76,7 @@ class Scan:
     ) -> Iterator[tuple[Scored, tuple[int, ...]]]:
         blocks = (block for file in _bounded(files) for block in _blocks(file, _needles(request, query)))
         if request.mode == REGEX:
-            for match in regex.verify(clean(request.query), blocks):
+            for match in regex.verify(request.query, blocks):
                 yield Scored(match.candidate, 1.0, ("scan",)), match.lines
             return
         for block in blocks:
@@ -89,7 +89,7 @@ class Scan:
     ) -> list[Work]:
         """Works that may match; a path that is not on disk (sparse checkout) is left for the scan."""
         inside = [work for work in works if scope.paths is None or work.key in scope.paths]
-        patterns = [clean(request.query)] if request.mode == REGEX else query.terms
+        patterns = [request.query] if request.mode == REGEX else query.terms
         if rg is None or not patterns:
             return inside
         present = [work.key for work in inside if os.path.lexists(self._root / work.key)]

@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from gitindex.extract.tokens import subwords
+from gitindex.search.request import clean
 
 # A field and its value, or a bare item; quotes group, an open quote reaches to the end.
 _ITEM = re.compile(
@@ -132,11 +133,6 @@ def parse(text: str) -> Query:
         _filters(filters, False),
         _filters(filters, True),
     )
-
-
-def clean(text: str) -> str:
-    """Text that every index below can take: no lone surrogates, no NUL."""
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
 def language(name: str) -> str:

@@ -44,7 +44,7 @@ _ANCHOR = 0.9  # a file's head tells where, a chunk tells what
 
 def rank(found: Iterable[Scored], query: Query) -> list[Scored]:
     """Best first, all of them, with their final scores."""
-    items = list(found)
+    items = order(found)  # sums of floats depend on their order
     words = set(query.terms)
     names = [name.lower() for name in query.names]
     raised = [item._replace(score=_raised(item, query.symbol, names, words)) for item in items]

@@ -5,7 +5,7 @@ Every text is a valid query; what cannot be answered is a named error, never a s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitindex.errors import UsageError
 
@@ -35,8 +35,11 @@ class Request:
         return bool(self.tags or self.since or self.until or self.session)
 
 
-def check(request: Request) -> None:
-    """Raises UsageError for a question that has no meaning."""
+def checked(request: Request) -> Request:
+    """The request in text that every index below can take.
+
+    Raises UsageError for a question that has no meaning.
+    """
     if request.mode not in MODES:
         raise UsageError(f"unknown mode {request.mode!r}", hint=f"use one of {', '.join(MODES)}")
     if not 1 <= request.limit <= MAX_LIMIT:
@@ -48,3 +51,21 @@ def check(request: Request) -> None:
             "nothing to search for: no query and no tag, date or session filter",
             hint="gitindex search QUERY",
         )
+    return replace(
+        request,
+        query=clean(request.query),
+        globs=_cleaned(request.globs),
+        languages=_cleaned(request.languages),
+        kinds=_cleaned(request.kinds),
+        tags=_cleaned(request.tags),
+        session=clean(request.session),
+    )
+
+
+def clean(text: str) -> str:
+    """No lone surrogates, no NUL."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+def _cleaned(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(text for text in map(clean, texts) if text.strip())

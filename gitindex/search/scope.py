@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gitindex.files.ignore import Ignore, IgnoreRules
 from gitindex.search.filekind import KINDS as FILE_KINDS
 from gitindex.search.filekind import file_kind
-from gitindex.search.parse import Query, clean, language
+from gitindex.search.parse import Query, language
 from gitindex.search.request import Request
 
 _GLOB = frozenset("*?[")
@@ -47,7 +47,7 @@ def resolve(
     request: Request, query: Query, noted: Iterable[str] | None, files: Callable[[], Mapping[str, str]]
 ) -> Scope:
     """`noted`: paths the metadata filters leave, None without such filters; `files` maps paths to languages."""
-    wanted = {clean(kind).lower() for kind in request.kinds} | set(query.only.kinds)
+    wanted = {kind.lower() for kind in request.kinds} | set(query.only.kinds)
     unwanted = set(query.without.kinds)
     tests = _path_tests(request, query, wanted, unwanted)
     paths = None if noted is None else frozenset(noted)
@@ -70,9 +70,8 @@ def _path_tests(
 ) -> list[Callable[[str], bool]]:
     """Conditions on a path, all of which must hold."""
     tests: list[Callable[[str], bool]] = []
-    globs = tuple(clean(glob) for glob in request.globs if clean(glob).strip())
-    if globs:
-        tests.append(glob_test(globs))
+    if request.globs:
+        tests.append(glob_test(request.globs))
     if query.only.paths:
         tests.append(_any([_path_test(value) for value in query.only.paths]))
     tests += [_not(_path_test(value)) for value in query.without.paths]

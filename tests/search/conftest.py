@@ -81,17 +81,29 @@ class Asked:
 Ask = Callable[[dict[str, str]], Asked]
 
 
+def indexed(repo: GitRepo, home: Path, files: dict[str, str]) -> Asked:
+    repo.git("config", "user.name", "A U Thor")
+    repo.git("config", "user.email", "author@example.com")
+    repo.commit("first", **files)
+    asked = Asked(repo, open_codebase(repo.root, Environment(home=home)))
+    asked.sync()
+    return asked
+
+
 @pytest.fixture
 def make(repo: GitRepo, home: Path) -> Ask:
-    def build(files: dict[str, str]) -> Asked:
-        repo.commit("first", **files)
-        asked = Asked(repo, open_codebase(repo.root, Environment(home=home / ".gitindex")))
-        asked.sync()
-        return asked
+    """A repository of the test's own with these files, indexed."""
+    return lambda files: indexed(repo, home / ".gitindex", files)
 
-    return build
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    """The project, for tests that only ask."""
+    root = tmp_path_factory.mktemp("shop")
+    return indexed(GitRepo.create(root / "repo"), root / "home", FILES)
 
 
 @pytest.fixture
-def shop(make: Ask) -> Asked:
+def own(make: Ask) -> Asked:
+    """The project, for tests that change it."""
     return make(FILES)

@@ -112,26 +112,26 @@ def test_answers_are_the_same_every_time(shop: Asked) -> None:
         assert shop("cart", mode).to_json() == first, mode
 
 
-def test_the_answer_carries_the_three_truths(shop: Asked) -> None:
+def test_the_answer_carries_the_three_truths(own: Asked) -> None:
     """QU-6, CF-2."""
-    answer = shop("cart").to_json()
+    answer = own("cart").to_json()
     assert answer["status"] == "ok"
     assert answer["freshness"]["in_sync"] is True
     assert answer["coverage"]["indexed"] == len(FILES)
     assert answer["trust"]["origin"] == "local"
     assert set(answer["fingerprints"]) == {"config", "ignore", "query"}
-    shop.repo.commit("more", **{"shop/new.py": "x = 1\n"})
-    later = shop("cart").to_json()["freshness"]
+    own.repo.commit("more", **{"shop/new.py": "x = 1\n"})
+    later = own("cart").to_json()["freshness"]
     assert (later["in_sync"], later["commits_behind"]) == (False, 1)
 
 
-def test_sync_first_finds_what_is_new(shop: Asked) -> None:
+def test_sync_first_finds_what_is_new(own: Asked) -> None:
     """HK-5: without hooks, --sync catches up."""
     from gitindex.ops.query import QueryOptions
 
-    shop.repo.write("shop/fresh.py", "def entirely_new_thing():\n    pass\n")
-    assert "shop/fresh.py" not in shop.paths("entirely_new_thing")
-    assert shop.paths("entirely_new_thing", options=QueryOptions(sync=True))[0] == "shop/fresh.py"
+    own.repo.write("shop/fresh.py", "def entirely_new_thing():\n    pass\n")
+    assert "shop/fresh.py" not in own.paths("entirely_new_thing")
+    assert own.paths("entirely_new_thing", options=QueryOptions(sync=True))[0] == "shop/fresh.py"
 
 
 def test_an_unindexed_codebase_is_gated(shop: Asked, tmp_path) -> None:
