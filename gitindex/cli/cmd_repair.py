@@ -13,6 +13,7 @@ from gitindex.ops.repair import RepairReport, repair_store
 
 _SCOPES = {
     "none": "nothing is damaged",
+    "control": "small files beside the snapshots are written anew",
     "files": "only the files of the damaged segments are indexed again",
     "lexical": "the lexical index is rebuilt from the tables",
     "full": "a full reindex is needed",
@@ -31,6 +32,6 @@ def run(call: Call, dry_run: bool) -> Answer:
 def _text(report: RepairReport, dry_run: bool) -> str:
     lines = [f"damaged: {path}" for path in report.damaged]
     lines.append(_SCOPES[report.scope])
-    if not dry_run and report.scope != "none":
+    if not dry_run and report.scope not in ("none", "control"):
         lines.append(f"published {report.snapshot_id} ({report.files_rebuilt:,} files indexed again)")
     return "\n".join(lines)

@@ -10,11 +10,12 @@ from typing import Any
 
 from gitindex.errors import StoreCorrupt
 from gitindex.indexing.write import Progress
-from gitindex.lifecycle import check
+from gitindex.lifecycle import check, control
 from gitindex.lifecycle.check import Problem
 from gitindex.lifecycle.digest import Digest, digest
 from gitindex.ops.codebase import Codebase, assemble
 from gitindex.ops.sync import SyncOptions, sync
+from gitindex.store import manifests
 from gitindex.view.snapshot import SnapshotView, open_active
 
 
@@ -58,7 +59,7 @@ def audit(
                 problems=[message for _, message in problems],
             )
         found = digest(view)
-        flaws = check.inspect(view, found)
+        flaws = [*check.inspect(view, found), *_beside(codebase, view)]
         clean = _rebuild(codebase, view, progress) if rebuild else None
         if clean is not None and clean != found:
             flaws.append(
@@ -75,7 +76,20 @@ def health(codebase: Codebase) -> list[Problem]:
     with open_active(codebase.layout) or nullcontext() as view:
         if view is None:
             return [Problem("not_indexed", f"{codebase.root} has no index")]
-        return check.inspect(view)
+        return [*check.inspect(view), *_beside(codebase, view)]
+
+
+def _beside(codebase: Codebase, view: SnapshotView) -> list[Problem]:
+    """Damage that answers survive, and `repair` mends: the pointer, the lease, the state file (SN-11)."""
+    layout = codebase.layout
+    flaws = [
+        Problem("damaged_control", f"{path} is missing or damaged", path) for path in control.damaged(layout)
+    ]
+    pointed, used = manifests.active_id(layout), view.manifest.snapshot_id
+    if pointed != used:
+        message = f"ACTIVE_SNAPSHOT or the manifest it names ({pointed}) is damaged; snapshot {used} answers instead"
+        flaws.append(Problem("lost_pointer", message, layout.active.name))
+    return flaws
 
 
 def _open(codebase: Codebase) -> SnapshotView:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from gitindex.errors import IncompatibleVersion, IntegrityError
 from gitindex.indexing.write import Progress
-from gitindex.lifecycle import compact, repair
+from gitindex.lifecycle import compact, control, repair
 from gitindex.lifecycle.repair import RepairPlan
-from gitindex.ops.codebase import Codebase
+from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.sync import Base, SyncOptions, locked_sync
-from gitindex.store import manifests, steps
+from gitindex.store import atomic, manifests, steps, stores
 from gitindex.view.snapshot import SnapshotView, open_active
 
 
@@ -34,7 +34,10 @@ def repair_store(
     """
     steps.reach("repair.plan")
     chosen = _diagnose(codebase)
-    if dry_run or chosen.scope == "none":
+    if not dry_run and codebase.layout.base.exists():
+        with stores.writing(codebase.mode), atomic.storage(codebase.layout.base):
+            control.mend(codebase.layout, fresh_state(codebase))
+    if dry_run or chosen.scope in ("none", "control"):
         return RepairReport("ok", chosen.scope, chosen.damaged, 0, manifests.active_id(codebase.layout))
     steps.reach("repair.publish")
     started = time.monotonic()
@@ -60,8 +63,10 @@ def _diagnose(codebase: Codebase) -> RepairPlan:
             return RepairPlan("full" if layout.base.exists() else "none")
         with view:
             found = repair.plan(view)
-            lost = manifests.active_id(layout) != view.manifest.snapshot_id
-            return RepairPlan("files", ("ACTIVE_SNAPSHOT",)) if lost and found.scope == "none" else found
+            if found.scope == "none" and manifests.active_id(layout) != view.manifest.snapshot_id:
+                return RepairPlan("files", ("ACTIVE_SNAPSHOT",))
+            small = control.damaged(layout)
+            return RepairPlan("control", small) if small and found.scope == "none" else found
     except IncompatibleVersion:
         raise
     except IntegrityError as error:
