@@ -2,28 +2,84 @@
 
 from __future__ import annotations
 
-from gitindex.cli.cmd_sync import report_json, report_text
+from typing import Any
+
+import click
+
+from gitindex.cli.cmd_sync import answered, report_json, report_text
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
-from gitindex.ops.codebase import open_codebase
+from gitindex.config import FILE_NAME
+from gitindex.errors import HookError
+from gitindex.hooks import install as native
+from gitindex.hooks import precommit
+from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.maintain import after_sync
+from gitindex.ops.settings import write_settings
 from gitindex.ops.sync import sync
 
+_PRE_COMMIT = ".pre-commit-config.yaml"
 
-@command("Index a codebase for the first time (or bring it up to date) and say what to do next.")
-def run(call: Call) -> Answer:
+
+@command("Set up a codebase: hooks, first snapshot, and what to do next. Safe to run again.")
+@click.option("--no-hooks", is_flag=True, help="Do not install git hooks.")
+@click.option(
+    "--pre-commit", "pre_commit", metavar="REV", help=f"Add the hook to {_PRE_COMMIT} at this revision."
+)
+@click.option("--write-config", is_flag=True, help=f"Write a {FILE_NAME} with the present settings.")
+def run(call: Call, no_hooks: bool, pre_commit: str | None, write_config: bool) -> Answer:
     codebase = open_codebase(call.path, call.environment)
-    with bar(not call.as_json) as progress:
+    if write_config:
+        write_settings(codebase)
+        codebase = open_codebase(call.path, call.environment)
+    hooks = {"hooks": "left alone"} if no_hooks else _hooks(codebase, pre_commit)
+    with bar(not call.as_json) as progress, answered(codebase):
         report = sync(codebase, progress=progress)
-    text = "\n".join(
-        [
-            f"root   {codebase.root}",
-            f"store  {codebase.layout.base}",
-            report_text(report),
+    after_sync(codebase)
+    data = {**report_json(report), "root": str(codebase.root), "store_id": codebase.layout.id, **hooks}
+    lines = [
+        f"root    {codebase.root}",
+        f"store   {codebase.layout.base}",
+        f"config  {FILE_NAME if codebase.settings.file_hash else 'defaults'}",
+        f"hooks   {hooks['hooks']}",
+        report_text(report),
+        "",
+        "next:",
+        '  gitindex search "what you are looking for"',
+        "  gitindex status    is it fresh, complete and trusted?",
+    ]
+    if hooks["hooks"] in ("left alone", "no git repository"):
+        lines.append("  gitindex sync      after a change")
+    return Answer(data, "\n".join([*lines, *_snippets(hooks)]))
+
+
+def _hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]:
+    """pre-commit when asked for (or agreed to on a terminal), git's own hooks otherwise."""
+    if codebase.repo is None:
+        return {"hooks": "no git repository"}
+    config = codebase.root / _PRE_COMMIT
+    if pre_commit is not None:
+        if not config.exists():
+            raise HookError(f"there is no {_PRE_COMMIT} in {codebase.root}", hint="gitindex init")
+        config.write_text(precommit.add(config.read_text("utf-8"), pre_commit), "utf-8")
+        return {"hooks": f"added to {_PRE_COMMIT}; run: pre-commit install --install-hooks"}
+    report = native.install(codebase.repo)
+    refused = [outcome.event for outcome in report.refused]
+    installed = [outcome.event for outcome in report.outcomes if outcome.event not in refused]
+    return {
+        "hooks": f"installed for {', '.join(installed)}"
+        if installed
+        else "refused: another hook manager is in charge",
+        "refused": [{"event": o.event, "reason": o.reason, "snippet": o.snippet} for o in report.refused],
+    }
+
+
+def _snippets(hooks: dict[str, Any]) -> list[str]:
+    lines = []
+    for refused in hooks.get("refused", []):
+        lines += [
             "",
-            "next:",
-            '  gitindex search "what you are looking for"',
-            "  gitindex sync      after a change",
-            "  gitindex status    is it fresh, complete and trusted?",
+            f"{refused['event']}: {refused['reason']}. Add this yourself:",
+            refused["snippet"] or "",
         ]
-    )
-    return Answer({**report_json(report), "root": str(codebase.root), "store_id": codebase.layout.id}, text)
+    return lines

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.ops.codebase import open_codebase
+from gitindex.hooks import note, worker
+from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.status import status
 
 _SHUT = ("not_ready", "requires_reindex", "not_indexed")
+_EXIT = {**dict.fromkeys(_SHUT, 3), "corrupt": 4, "incompatible": 8}
 
 
 @command("What is indexed, what is pending, and whether to believe it.")
 def run(call: Call) -> Answer:
-    found = status(open_codebase(call.path, call.environment))
-    return Answer(found, _text(found), 3 if found["status"] in _SHUT else 0)
+    codebase = open_codebase(call.path, call.environment)
+    found = {**status(codebase), "background": background(codebase)}
+    return Answer(found, _text(found), _EXIT.get(found["status"], 0))
+
+
+def background(codebase: Codebase) -> dict[str, Any] | None:
+    """What hooks asked for and how the last worker fared."""
+    if codebase.repo is None:
+        return None
+    git_dir = codebase.repo.git_dir
+    last = worker.last_run(git_dir)
+    return {
+        "pending": note.pending(git_dir),
+        "last_run": asdict(last) if last else None,
+        "problem": worker.complaint(git_dir),
+    }
 
 
 def _text(found: dict[str, Any]) -> str:
@@ -44,11 +61,19 @@ def _ok(found: dict[str, Any]) -> list[str]:
         ("symbols", f"{counts['symbols']:,}"),
         ("segments", f"{found['segments']}  ({found['tombstones']:,} tombstones)"),
         ("pending", _pending(found)),
+        *_background(found["background"]),
     ]
     rows += [(f"skipped {reason}", f"{count:,}") for reason, count in found["skipped"].items()]
     lines = [found["truth"], "", output.table(rows)]
     lines += [f"degraded: {error['path_key']}: {error['message']}" for error in found["errors"]]
     return lines
+
+
+def _background(found: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if found is None or found["last_run"] is None:
+        return [("background", "a hook asked for a sync")] if found and found["pending"] else []
+    last = found["last_run"]
+    return [("background", f"{last['result']} at {last['ended_at'] or last['started_at']}")]
 
 
 def _pending(found: dict[str, Any]) -> str:

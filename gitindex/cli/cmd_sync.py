@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 import click
@@ -9,7 +11,8 @@ import click
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
-from gitindex.ops.codebase import open_codebase
+from gitindex.hooks import note
+from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.maintain import after_sync
 from gitindex.ops.sync import SyncOptions, SyncReport, sync
 
@@ -24,11 +27,21 @@ from gitindex.ops.sync import SyncOptions, SyncReport, sync
 def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, wait: float) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     options = SyncOptions(full=full, commit_only=commit_only, allow_degraded=allow_degraded, lease_wait=wait)
-    with bar(not call.as_json) as progress:
+    with bar(not call.as_json) as progress, answered(codebase):
         report = sync(codebase, options, progress)
     if not report.noop:
         after_sync(codebase)
     return Answer(report_json(report), report_text(report))
+
+
+@contextmanager
+def answered(codebase: Codebase) -> Iterator[None]:
+    """A hook's note asks for exactly this sync: taken before HEAD is read, put back when the sync fails."""
+    if codebase.repo is None:
+        yield
+        return
+    with note.taken(codebase.repo.git_dir):
+        yield
 
 
 def report_json(report: SyncReport) -> dict[str, object]:

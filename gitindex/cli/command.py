@@ -32,6 +32,20 @@ class Call:
     environment: Environment
 
 
+def complain(path: Path) -> None:
+    """A failed background run is told by the next command, never silent; found without asking git."""
+    for folder in (path.absolute(), *path.absolute().parents):
+        if (folder / ".git").is_dir():
+            git_dir = folder / ".git"
+            if (git_dir / "gitindex" / "worker.json").exists():
+                from gitindex.hooks.worker import complaint
+
+                said = complaint(git_dir)
+                if said:
+                    output.write_error(f"{said}\n  next: gitindex sync")
+            return
+
+
 def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]], click.Command]:
     """Turn `run(call, **options) -> Answer` into a click command with the shared options."""
 
@@ -43,6 +57,7 @@ def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]]
                 output.write_json(answer.data)
             else:
                 output.write_text(answer.text)
+                complain(Path(path))
             return answer.exit_code
 
         shared = click.option("--path", default=".", metavar="DIR", help="Any path inside the codebase.")

@@ -22,6 +22,10 @@ def write_text(text: str) -> None:
         click.echo(text.encode("utf-8", "replace").decode("utf-8"))
 
 
+def write_error(text: str) -> None:
+    click.echo(text, err=True)
+
+
 def style(text: str, **how: Any) -> str:
     """Colour on a terminal only."""
     return click.style(text, **how) if sys.stdout.isatty() else text

@@ -191,8 +191,11 @@ def _index_once(root: Path, commit_only: bool) -> str:
     """One incremental sync of the real index; imported late, because most workers find the lock taken."""
     from gitindex import config
     from gitindex.ops.codebase import open_codebase
+    from gitindex.ops.maintain import after_sync
     from gitindex.ops.sync import SyncOptions, sync
 
     codebase = open_codebase(root, config.environment())
     report = sync(codebase, SyncOptions(commit_only=commit_only))
+    if not report.noop:
+        after_sync(codebase)
     return f"{report.snapshot_id}{' (nothing to do)' if report.noop else ''}"

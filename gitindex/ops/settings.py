@@ -1,0 +1,42 @@
+"""Writing `.gitindex.toml`: what the user wrote stays, missing keys are added (CF-1)."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from gitindex import config
+from gitindex.ops.codebase import Codebase, read_root_file
+from gitindex.store import atomic
+
+
+def write_settings(codebase: Codebase) -> bool:
+    """Add the present settings that the file does not name; True when it changed.
+
+    Existing lines, comments included, are kept byte for byte; new tables go to the end.
+    """
+    import tomli_w
+
+    path = codebase.root / config.FILE_NAME
+    before = read_root_file(codebase.root, config.FILE_NAME) or b""
+    named = tomllib.loads(before.decode("utf-8-sig")) if before else {}
+    missing = {table: values for table, values in _present(codebase).items() if table not in named}
+    if not missing:
+        return False
+    gap = b"\n" if before and not before.endswith(b"\n\n") else b""
+    atomic.write_bytes(path, before + gap + tomli_w.dumps(missing).encode())
+    return True
+
+
+def _present(codebase: Codebase) -> dict[str, dict[str, Any]]:
+    index, query = codebase.settings.index, codebase.settings.query
+    return {
+        "index": {
+            "include": list(index.include),
+            "exclude": list(index.exclude),
+            "untracked": index.untracked,
+            "submodules": index.submodules,
+        },
+        "embedding": {"provider": codebase.settings.embedding.provider},
+        "query": {"limit": query.limit, "per_file": query.per_file},
+    }
