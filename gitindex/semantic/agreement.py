@@ -61,6 +61,7 @@ class Aliases:
             rb"\btypedef\b[^;]*\b%s\b[^;]*\b%s\s*;" % (name, alias),
         ]
         if module:
+            forms.append(rb"\bimport\b[^;]{0,400}?\b%s\b" % alias)  # a name that another module gave a module
             forms += [rb"\b%s\s+[\"']" % alias, rb"\b%s\s*=\s*require\b" % alias]
         return any(re.search(form, self._source) for form in forms)
 
@@ -78,11 +79,13 @@ def agrees_anywhere(text: bytes, symbol: bytes, last: Tail) -> bool:
     if after:  # some tools cover `name as alias` with one range
         return agrees_anywhere(before.strip(), symbol, last)
     bare = text.strip(b"'\"`")
-    if bare == last.name or _spelled_like(bare, last):
+    if bare == last.name or _spelled_like(bare, last) or _spelled_like(text, last):
         return True
     parent = _constructed(symbol, last)
     if parent is not None and agrees_anywhere(text, symbol[: last.start], parent):
         return True
+    if last.suffix == "namespace" and bare != text:
+        return True  # a quoted import: package settings may map it to any file
     return last.suffix in ("namespace", "meta") and _is_module(bare, symbol, last)
 
 
@@ -108,7 +111,7 @@ def _spelled_like(text: bytes, last: Tail) -> bool:
     name = last.name
     if _ACCESSOR.sub(b"", name) == text or name.lstrip(b"~") == text.lstrip(b"~"):
         return True
-    if last.suffix == "meta" and name.rstrip(b"0123456789") == text:
+    if last.suffix == "meta" and name.startswith(text) and name[len(text) :].isdigit():
         return True
     if name.startswith(b"operator") and not _WORD.fullmatch(text):
         return True

@@ -112,6 +112,10 @@ AGREE = [
     (b"size", "p/Foo#`<get>size`().", b""),
     (b"name", "p/Foo#getName().", b""),
     (b"foo", "p/foo0:", b""),
+    (b"f1", "p/f10:", b""),
+    (b'"^S"', 'p/`"^S"3`:', b""),
+    (b'"zod/v4"', "`index.d.cts`/", b""),
+    (b"z", "src/`external.ts`/", b'import {\n  z,\n} from "zod";'),
     (b"'./util'", "src/`util.ts`/", b""),
     (b"+", "p/Foo#`operator+`().", b""),
     (b"b", "p/a.", b"const { a: b } = x;"),
@@ -122,6 +126,8 @@ DISAGREE = [
     (b"join", "posixpath/abspath().", b"os.path.join(a)\n"),
     (b"F", "p/Foo#", b"from p import Bar as F\n"),
     (b"b", "p/a.", b"{b: a}"),
+    (b"z", "src/`external.ts`/", b"let z = 1"),
+    (b"f1", "p/f1x:", b""),
 ]
 
 

@@ -321,9 +321,27 @@ def test_a_base_configuration_that_is_not_installed_is_left_out(tmp_path):
     assert "extends" not in config.read_text()
     assert '"include": ["src"]' in config.read_text()
     assert "@acme/tsconfig/base.json" in done.remarks[0]
-    config.write_text('{ "extends": "./base.json" }')
-    assert shop.index().remarks == ()
+    config.write_text('{ "extends": "./base" }')
+    (shop.directory / "base.json").write_text('{ "extends": ["@acme/tsconfig"] }')
+    assert "base.json: settings of @acme/tsconfig" in shop.index().remarks[0]
     assert "extends" in config.read_text()
+    assert shop.index().remarks == ()
+
+
+def test_packages_of_a_monorepo_find_each_other(tmp_path):
+    shop = Shop(tmp_path, "typescript", root="packages/b")
+    names = {"packages/a": "@acme/a", "packages/b": "b", "evil": "../../up", "worse": "@x/../y", "none": ""}
+    for folder, name in names.items():
+        (shop.checkout / folder).mkdir(parents=True, exist_ok=True)
+        (shop.checkout / folder / "package.json").write_text(f'{{"name": "{name}"}}')
+    shop.tool.plan({}, scip=shop.scip())
+    shop.index()
+    shop.index()
+    modules = shop.checkout / "node_modules"
+    found = {
+        str(link.relative_to(modules)): link.resolve() for link in modules.rglob("*") if link.is_symlink()
+    }
+    assert found == {"@acme/a": shop.checkout / "packages/a", "b": shop.checkout / "packages/b"}
 
 
 def gone(pid: int) -> bool:

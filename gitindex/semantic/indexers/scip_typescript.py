@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import re
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ _SKIPPED = re.compile(
     r"^.*(?:skipping|skipped|error indexing|unexpected error).*$", re.IGNORECASE | re.MULTILINE
 )
 
+_PACKAGE = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*")  # neither dots first nor further slashes
 _BASE = re.compile(r'"extends"\s*:\s*("[^"]*"|\[[^\]]*\])\s*,?')
 
 
@@ -29,7 +31,9 @@ class ScipTypescript(NpmIndexer):
         """A project without a tsconfig gets one here; the tool's own inference would write into the tree too.
 
         A base configuration from a package that is not installed stops the compiler: it is left out.
+        Packages of the repository find each other by links, as after an install.
         """
+        _link_workspace(run.checkout)
         found = [run.directory / name for name in ("tsconfig.json", "jsconfig.json")]
         present = next((config for config in found if config.exists()), None)
         if present is not None:
@@ -71,22 +75,49 @@ class ScipTypescript(NpmIndexer):
         return sorted(set(_SKIPPED.findall(log)))[:50]
 
 
-def _without_missing_base(config: Path, run: Run) -> list[str]:
+def _link_workspace(checkout: Path) -> None:
+    """Packages of a monorepo import each other by name, through links that installing would have made."""
+    modules = checkout / "node_modules"
+    for manifest in sorted(checkout.rglob("package.json")):
+        inside = manifest.relative_to(checkout).parts
+        name = _name(manifest) if len(inside) > 1 and "node_modules" not in inside else None
+        if name is None or os.path.lexists(modules / name):
+            continue
+        (modules / name).parent.mkdir(parents=True, exist_ok=True)
+        (modules / name).symlink_to(manifest.parent)
+
+
+def _name(manifest: Path) -> str | None:
+    try:
+        found = json.loads(manifest.read_bytes()).get("name")
+    except (ValueError, AttributeError):
+        return None
+    return found if isinstance(found, str) and _PACKAGE.fullmatch(found) else None
+
+
+def _without_missing_base(config: Path, run: Run, depth: int = 10) -> list[str]:
+    """Drop `extends` of packages that are not here, in this file and in those of the project it extends."""
     text = config.read_text("utf-8", "replace")
     base = _BASE.search(text)
-    if base is None:
+    if base is None or depth == 0:
         return []
-    places = [run.directory, *run.directory.parents]
-    here = [place / "node_modules" for place in places if place.is_relative_to(run.checkout)]
-    missing = [
-        name
-        for name in re.findall(r'"([^".][^"]*)"', base[1])
-        if not name.startswith("/") and not any((modules / _package(name)).exists() for modules in here)
-    ]
-    if not missing:
-        return []
-    config.write_text(text[: base.start()] + text[base.end() :])
-    return [f"{run.root or '.'}: settings of {', '.join(missing)} are not installed and were left out"]
+    names = re.findall(r'"([^"]+)"', base[1])
+    out = []
+    for name in (name for name in names if name.startswith(".")):
+        below = Path(os.path.normpath(config.parent / name))
+        below = next(
+            (path for path in (below, below.with_name(below.name + ".json")) if path.is_file()), below
+        )
+        if below.is_file() and below.is_relative_to(run.checkout):
+            out += _without_missing_base(below, run, depth - 1)
+    places = [place / "node_modules" for place in config.parents if place.is_relative_to(run.checkout)]
+    packages = [name for name in names if not name.startswith((".", "/"))]
+    missing = [name for name in packages if not any((place / _package(name)).exists() for place in places)]
+    if missing:
+        config.write_text(text[: base.start()] + text[base.end() :])
+        where = config.relative_to(run.checkout)
+        out.append(f"{where}: settings of {', '.join(missing)} are not installed and were left out")
+    return out
 
 
 def _package(name: str) -> str:
