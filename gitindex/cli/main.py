@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "audit": "Digest of the live view; prove that incremental equals clean.",
     "list": "Codebases with an index on this machine.",
     "stores": "Every store with its size and last use.",
+    "stats": "Where the bytes and the milliseconds go.",
     "gc": "Delete snapshots nobody needs any more.",
     "compact": "Merge segments and drop what is dead.",
     "repair": "Rebuild what is damaged.",
