@@ -9,12 +9,12 @@ from pathlib import Path
 from gitindex.config import Environment
 from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseHeld
 from gitindex.indexing.write import Progress
-from gitindex.lifecycle import check, compact, gc
+from gitindex.lifecycle import check, compact, control, gc
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.sync import SyncOptions, SyncReport, sync
 from gitindex.store import lease, manifests, state, steps, stores
 from gitindex.store.stores import StoreInfo
-from gitindex.view.snapshot import open_active
+from gitindex.view.snapshot import SnapshotView, open_active
 
 UNUSED_DAYS = 30
 _MANY_SNAPSHOTS = 24
@@ -91,15 +91,23 @@ def upgrade(
             if view is None:
                 return "current", None
             with view:
-                broken = check.damaged(view)
-                if broken:
-                    raise IntegrityError(broken[0][1], hint="gitindex repair")
+                _validate(view)
             return "current", None
         except IncompatibleVersion as error:
             if error.hint == "update gitindex":
                 raise
     steps.reach("upgrade.publish")
     return "reindexed", sync(codebase, SyncOptions(full=True), progress)
+
+
+def _validate(view: SnapshotView) -> None:
+    """Every artifact whole and readable by this release, and the files beside them too."""
+    broken = check.damaged(view)
+    if broken:
+        raise IntegrityError(broken[0][1], hint="gitindex repair")
+    for at in range(len(view.manifest.segments)):
+        view.facts(at)
+    control.damaged(view.layout)
 
 
 def store_of(environment: Environment, root: Path) -> list[StoreInfo]:

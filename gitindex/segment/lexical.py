@@ -6,8 +6,13 @@ Documents are chunks; their text is stored, so a lexical answer needs no other f
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitindex.errors import StoreCorrupt
@@ -23,6 +28,7 @@ LOCK_FILES = frozenset({".tantivy-writer.lock", ".tantivy-meta.lock"})
 REWRITTEN = frozenset({"meta.json", ".managed.json"})
 _SMALL_HEAP = 30_000_000
 _LARGE_HEAP = 256_000_000
+_NEARLY_FULL = 1 << 20
 
 
 class Document(NamedTuple):
@@ -49,6 +55,7 @@ class LexicalWriter:
         self._tantivy = tantivy
         self._schema = _schema()
         index = tantivy.Index(self._schema, path=str(path), reuse=True)
+        self._path = path
         self._writer = index.writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 2 if bulk else 1)
 
     def delete(self, path: str) -> None:
@@ -72,22 +79,32 @@ class LexicalWriter:
             document.add_text("idents", chunk.idents)
             document.add_text("names", _name_terms(chunk.names))
             document.add_text("path_terms", path_terms)
-            self._writer.add_document(document)
+            with self._told():
+                self._writer.add_document(document)
 
     def finish(self) -> None:
         """Commit and wait for merges, so that the directory does not change any more."""
-        self._writer.commit()
-        self._writer.wait_merging_threads()
+        with self._told():
+            self._writer.commit()
+            self._writer.wait_merging_threads()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """A writer thread that ran out of disk only says that it died: look, while the disk is still full."""
+        try:
+            yield
+        except ValueError as error:
+            if shutil.disk_usage(self._path).free < _NEARLY_FULL:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path)) from error
+            raise
 
 
 class LexicalIndex:
     """Read side of one directory. Only `view` opens it (SN-6)."""
 
     def __init__(self, path: Path) -> None:
-        import tantivy
-
         try:
-            self._index = tantivy.Index.open(str(path))
+            self._index, self._links = _open(path)
         except ValueError as error:
             raise StoreCorrupt(
                 f"lexical index {path} cannot be opened: {error}", hint="gitindex repair"
@@ -120,6 +137,21 @@ class LexicalIndex:
 
     def terms_with_prefix(self, field: str, prefix: str, limit: int) -> list[str]:
         return [term for term, _ in self._searcher.terms_with_prefix(field, prefix, limit=limit)]
+
+
+def _open(path: Path) -> tuple[Any, TemporaryDirectory[str] | None]:
+    """Tantivy locks a file in the directory before it reads. Where we may not write, it gets links of our own."""
+    import tantivy
+
+    try:
+        return tantivy.Index.open(str(path)), None
+    except ValueError as error:
+        if "Lockfile" not in str(error):
+            raise
+    links = TemporaryDirectory(prefix="gitindex-lexical-")
+    for file in files(path):
+        os.symlink(file.absolute(), Path(links.name, file.name))
+    return tantivy.Index.open(links.name), links
 
 
 def create(path: Path) -> None:

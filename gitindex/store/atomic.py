@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,8 +19,11 @@ from typing import Any
 from gitindex.errors import GitindexError, StorageFull, StoreUnwritable
 
 _FLUSHERS = 16
-_FULL = {errno.ENOSPC, errno.EDQUOT}
-_DENIED = {errno.EROFS, errno.EACCES, errno.EPERM}
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "disk is full")
+_DENIED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST}
+# Tantivy does not say why its writer died; it writes and nothing else.
+_DENIED_TEXTS = ("Read-only file system", "Permission denied", "readonly database", "index writer was killed")
 
 
 @contextmanager
@@ -32,22 +36,22 @@ def storage(where: Path) -> Iterator[None]:
         yield
     except GitindexError:
         raise
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError, sqlite3.Error) as error:
         named = _named(error, where)
         if named is None:
             raise
         raise named from error
 
 
-def _named(error: OSError | ValueError, where: Path) -> GitindexError | None:
+def _named(error: Exception, where: Path) -> GitindexError | None:
     number = getattr(error, "errno", None)
     text = str(error)  # Tantivy and Lance wrap the errno in their own exceptions
-    if number in _FULL or "No space left on device" in text or "Disk quota exceeded" in text:
+    if number in _FULL or any(part in text for part in _FULL_TEXTS):
         return StorageFull(
             f"no space left for the index at {where}; the last good snapshot is untouched",
             hint="gitindex gc --stores",
         )
-    if number in _DENIED or "Read-only file system" in text or "Permission denied" in text:
+    if number in _DENIED or any(part in text for part in _DENIED_TEXTS):
         return StoreUnwritable(
             f"cannot write the index at {where}: {error}",
             hint="make GITINDEX_HOME a directory you may write to",

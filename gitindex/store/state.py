@@ -60,7 +60,7 @@ def read(layout: Layout) -> StoreState | None:
         indexing = data.pop("indexing", None)
         data["repository"] = tuple(data["repository"])
         return StoreState(indexing=Indexing(**indexing) if indexing else None, **data)
-    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
