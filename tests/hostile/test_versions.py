@@ -1,0 +1,111 @@
+"""Artifacts of another release (ST-6): too new is refused at once, too old is upgraded; last-good stays meanwhile."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+
+from gitindex.errors import IncompatibleVersion
+from gitindex.model import versions
+from gitindex.store import integrity, manifests, sealed
+from tests import harness
+from tests.gitrepo import GitRepo
+
+
+@pytest.fixture
+def indexed(repo: GitRepo) -> GitRepo:
+    repo.commit("one", **{"a.py": "def alpha():\n    return 1\n"})
+    harness.index(repo.root)
+    return repo
+
+
+def rewrite(repo: GitRepo, kind: str, version: int) -> str:
+    """Give one artifact another schema version, all checksums right; returns its path."""
+    layout = harness.codebase(repo.root).layout
+    active = manifests.active_id(layout)
+    assert active
+    if kind in ("manifest", "chunk_rows", "index_state", "writer_lease"):
+        path = {"index_state": layout.state, "writer_lease": layout.lease}.get(kind, layout.manifest(active))
+        field = "chunk_row_schema_version" if kind == "chunk_rows" else "schema_version"
+        data = sealed.opened(json.loads(path.read_bytes()))
+        sealed.write(path, {**data, field: version})
+        return path.name
+    manifest = json.loads(layout.manifest(active).read_bytes())
+    segment = manifest["segments"][0]
+    facts = layout.facts(segment["id"])
+    with sqlite3.connect(facts) as db:
+        db.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (str(version),))
+    db.close()
+    found = integrity.describe(layout, facts)
+    for artifact in segment["artifacts"]:
+        if artifact["path"] == found.path:
+            artifact.update(size_bytes=found.size_bytes, sha256=found.sha256)
+    sealed.write(layout.manifest(active), sealed_content(manifest))
+    return facts.name
+
+
+def sealed_content(data: dict) -> dict:
+    return {name: value for name, value in data.items() if name != "sha256"}
+
+
+@pytest.mark.parametrize("kind", ["manifest", "chunk_rows", "index_state", "writer_lease", "facts"])
+def test_too_new_is_refused_by_name(kind: str, indexed: GitRepo):
+    """ST-6: exit 8, the artifact and its version, and nothing is touched."""
+    name = rewrite(indexed, kind, 99)
+    indexed.write("b.py", "B = 1\n")
+    ran = harness.cli("sync", "--json", "--path", str(indexed.root))
+    assert ran.code == 8, ran.out
+    assert name in ran.json["error"]["message"]
+    assert "99" in ran.json["error"]["message"]
+    assert ran.json["error"]["hint"] == "update gitindex"
+    assert harness.cli("upgrade-store", "--path", str(indexed.root)).code == 8
+    if kind != "facts":  # whole bytes are nothing to repair
+        assert harness.cli("repair", "--path", str(indexed.root)).code == 8
+    status = harness.cli("status", "--json", "--path", str(indexed.root))
+    assert status.code == (0 if kind == "writer_lease" else 8), status.out
+
+
+@pytest.mark.parametrize("kind", ["manifest", "chunk_rows", "facts"])
+def test_too_old_is_upgraded(kind: str, indexed: GitRepo, tmp_path):
+    """ST-6: the message says how; `upgrade-store` reindexes and publishes."""
+    rewrite(indexed, kind, 0)
+    ran = harness.cli("audit", "--json", "--path", str(indexed.root))
+    assert ran.code == 8, ran.out
+    assert ran.json["error"]["hint"] == "gitindex upgrade-store"
+    ran = harness.cli("upgrade-store", "--json", "--path", str(indexed.root))
+    assert ran.code == 0, ran.out
+    assert ran.json["outcome"] == "reindexed"
+    assert harness.audited(indexed.root).clean
+    assert harness.digest_of(indexed.root) == harness.clean_digest(indexed.root, tmp_path / "scratch")
+    assert harness.cli("upgrade-store", "--json", "--path", str(indexed.root)).json["outcome"] == "current"
+
+
+def test_a_failed_upgrade_keeps_last_good(indexed: GitRepo):
+    """ST-6: a damaged store is not upgraded over."""
+    layout = harness.codebase(indexed.root).layout
+    with harness.view(indexed.root) as view:
+        victim = layout.base / view.manifest.lexical[0].path
+        before = view.manifest.snapshot_id
+    good = victim.read_bytes()
+    victim.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    ran = harness.cli("upgrade-store", "--json", "--path", str(indexed.root))
+    assert ran.code == 4
+    assert ran.json["error"]["hint"] == "gitindex repair"
+    victim.write_bytes(good)
+    assert manifests.active_id(layout) == before
+    assert harness.audited(indexed.root).clean
+
+
+@pytest.mark.parametrize("kind", sorted(versions.MATRIX))
+def test_the_matrix_is_sound(kind: str):
+    """ST-6: what a release writes it reads; everything outside its range is refused, whatever its type."""
+    span = versions.MATRIX[kind]
+    assert span.minimum <= span.current <= span.maximum
+    versions.check(kind, span.current, "here")
+    for wrong in (span.minimum - 1, span.maximum + 1, None, "1", True, 1.0):
+        with pytest.raises(IncompatibleVersion) as caught:
+            versions.check(kind, wrong, "here")
+        assert kind in caught.value.message
+        assert caught.value.exit_code == 8
