@@ -4,7 +4,7 @@ unpacks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -60,37 +60,56 @@ def pack_symbols(
         start = stop
 
 
-def pack_file(hashes: Ints, local_count: int, occurrences: npt.NDArray[np.int32]) -> bytes:
-    """`occurrences`: symbol, line, column, end line, end column, flags; sorted by line and column."""
-    head, _ = encode(np.array([len(hashes), local_count, len(occurrences)], dtype=np.int64))
-    table = hashes.astype("<i8").tobytes()
-    if not len(occurrences):
-        return head + table
-    symbol, line, column, end_line, end_column, flags = (occurrences[:, i].astype(np.int64) for i in range(6))
-    step = np.diff(line, prepend=0)
-    same = step == 0
-    shown = np.where(same, np.diff(column, prepend=0), column)
-    many = end_line != line
-    size = np.where(many, (end_line - line) << 1 | 1, np.maximum(end_column - column, 0) << 1)
+def pack_files(files: Sequence[tuple[Ints, int, npt.NDArray[np.int32]]]) -> list[bytes]:
+    """A blob per file from (hashes, number of locals, occurrences); many at once, because calls cost more
+    than work.
+
+    `occurrences`: symbol, line, column, end line, end column, flags; sorted by line and column.
+    """
+    counts = np.array([len(found) for _, _, found in files], dtype=np.int64)
+    heads = [encode(np.array([len(hashes), many, len(found)]))[0] for hashes, many, found in files]
+    tables = [hashes.astype("<i8").tobytes() for hashes, _, _ in files]
+    rows = np.concatenate([found for _, _, found in files]).astype(np.int64)
+    symbol, line, column, end_line, end_column, flags = rows.T
+    step = _steps(line, counts)
+    shown = np.where(step == 0, np.diff(column, prepend=0), column)
+    many_lines = end_line != line
+    size = np.where(many_lines, (end_line - line) << 1 | 1, np.maximum(end_column - column, 0) << 1)
     values = np.stack((step, shown, size, end_column, symbol, flags), axis=1)
     wanted = np.ones(values.shape, dtype=np.bool_)
-    wanted[:, 3] = many
-    return head + table + encode(values[wanted])[0]
+    wanted[:, 3] = many_lines
+    parts = _encode_parts(values, wanted, counts)
+    return [head + table + part for head, table, part in zip(heads, tables, parts, strict=True)]
 
 
-def pack_definitions(definitions: npt.NDArray[np.int32]) -> bytes:
-    """Rows of `Document.definitions`: ten numbers each, lines as steps; what is unknown is 0."""
-    if not len(definitions):
-        return b""
-    values = definitions.astype(np.int64)
-    line, end_line = values[:, 1].copy(), values[:, 3].copy()
+def pack_definitions(files: Sequence[npt.NDArray[np.int32]]) -> list[bytes]:
+    """A blob per file from rows of ten numbers (`Document.definitions`), sorted by line."""
+    counts = np.array([len(found) for found in files], dtype=np.int64)
+    values = np.concatenate(files).astype(np.int64)
+    line = values[:, 1].copy()
     around = values[:, 5] > 0
-    values[:, 1] = np.diff(line, prepend=0)
-    values[:, 3] = end_line - line
+    values[:, 1] = _steps(line, counts)
+    values[:, 3] -= line
     # Enclosing ranges surround their definition: store how far they reach, and 0 for none.
     values[:, 7] = np.where(around, values[:, 7] - values[:, 5], 0)
     values[:, 5] = np.where(around, np.maximum(line - values[:, 5], 0) + 1, 0)
     values[:, 9] += 1
     wanted = np.ones(values.shape, dtype=np.bool_)
     wanted[:, 6:9] = around[:, None]
-    return encode(values[wanted])[0]
+    return _encode_parts(values, wanted, counts)
+
+
+def _steps(line: Ints, counts: Ints) -> Ints:
+    """Differences of lines, starting anew with each file."""
+    out = np.diff(line, prepend=0)
+    first = (np.cumsum(counts) - counts)[counts > 0]
+    out[first] = line[first]
+    return out
+
+
+def _encode_parts(values: Ints, wanted: npt.NDArray[np.bool_], counts: Ints) -> list[bytes]:
+    """Wanted values row by row as varints, cut into as many parts as there are counts of rows."""
+    blob, ends = encode(values[wanted])
+    numbers = np.concatenate(([0], np.cumsum(wanted.sum(axis=1))))[np.cumsum(counts)]
+    stops = np.concatenate(([0], ends))[numbers].tolist()
+    return [blob[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]

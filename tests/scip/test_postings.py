@@ -48,20 +48,24 @@ occurrences = st.builds(
 )
 
 
-@settings(deadline=None)
-@given(
-    st.lists(occurrences, max_size=30),
+files = st.tuples(
     st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5),
-    st.integers(0, 9),
+    st.integers(0, 200),
+    st.lists(occurrences, max_size=12).map(lambda found: sorted(found, key=lambda row: row[1:3])),
 )
-def test_blobs_of_files(found, hashes, local_count):
-    found = sorted(found, key=lambda row: row[1:3])
-    blob = packing.pack_file(
-        np.array(hashes, dtype=np.int64), local_count, np.array(found, np.int32).reshape(-1, 6)
-    )
-    opened = postings.open_file(blob)
-    assert (opened.hashes, opened.locals, opened.total) == (tuple(hashes), local_count, len(found))
-    assert [tuple(row) for row in postings.occurrences_of(opened)] == found
+
+
+@settings(deadline=None)
+@given(st.lists(files, min_size=1, max_size=4))
+def test_blobs_of_files(many):
+    arrays = [
+        (np.array(hashes, dtype=np.int64), count, np.array(found, np.int32).reshape(-1, 6))
+        for hashes, count, found in many
+    ]
+    for (hashes, count, found), blob in zip(many, packing.pack_files(arrays), strict=True):
+        opened = postings.open_file(blob)
+        assert (opened.hashes, opened.locals, opened.total) == (tuple(hashes), count, len(found))
+        assert [tuple(row) for row in postings.occurrences_of(opened)] == found
 
 
 @st.composite
@@ -76,11 +80,11 @@ def definitions(draw):
 
 
 @settings(deadline=None)
-@given(st.lists(definitions(), max_size=20))
-def test_blobs_of_definitions(found):
-    found = sorted(found, key=lambda row: row[1:3])
-    blob = packing.pack_definitions(np.array(found, dtype=np.int32).reshape(-1, 10))
-    assert list(postings.unpack_definitions(blob)) == found
+@given(st.lists(st.lists(definitions(), max_size=8), min_size=1, max_size=4))
+def test_blobs_of_definitions(many):
+    many = [sorted(found, key=lambda row: row[1:3]) for found in many]
+    blobs = packing.pack_definitions([np.array(found, dtype=np.int32).reshape(-1, 10) for found in many])
+    assert [list(postings.unpack_definitions(blob)) for blob in blobs] == many
 
 
 @settings(deadline=None, max_examples=30)
