@@ -1,0 +1,1 @@
+"""Embedders behind one protocol: text in, unit vectors out."""
