@@ -7,11 +7,14 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from tree_sitter import Parser
+
 from gitindex.extract import grammars
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_MOST = 2_000_000
 _FUNCTIONS = frozenset(
     {
         "function_definition", "function_declaration", "method_definition", "method_declaration", "function_item",
@@ -62,13 +65,12 @@ class Statement(NamedTuple):
 def statements(language: str, data: bytes, line: int) -> list[Statement] | None:
     """Statements of the innermost function around a line (of the file's top, outside), in source order.
 
-    None when the file cannot be parsed.
+    None when the language has no grammar or the file is too long to be worth it.
     """
-    if language not in grammars.SPECS:
+    if language not in grammars.SPECS or len(data) > _MOST:
         return None
-    tree = grammars.parse(language, data)
-    if tree is None:
-        return None
+    # A parser of our own: calls come from many threads, and a parser serves one at a time.
+    tree = Parser(grammars.grammar(language)).parse(data)
     return _Reader(data).statements(tree.root_node, line - 1)
 
 
