@@ -58,6 +58,7 @@ class Finder:
                 self.refusals.append(error)
                 continue
             yield Published(found.commit, trusted)
+        self.refusals += [error for error in search.failures if isinstance(error, GitindexError)]
 
     def first(self, commit: str, bring: Callable[[Published], T]) -> tuple[Published, T]:
         """The nearest snapshot that `bring` could bring.

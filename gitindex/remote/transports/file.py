@@ -100,7 +100,8 @@ class FileTransport:
 
     def _require_reachable(self) -> None:
         """A remote not yet written to is empty; one whose very parent is missing is not mounted."""
-        if self.root.is_dir() or (self.root.parent.is_dir() and not self.root.exists()):
+        # In this order: another thread may be making the directory right now.
+        if (self.root.parent.is_dir() and not self.root.exists()) or self.root.is_dir():
             return
         raise RemoteUnavailable(
             f"{self.root} is not a directory", hint="check the URL and that it is mounted"

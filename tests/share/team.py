@@ -1,0 +1,156 @@
+"""A team on one machine: an origin, a CI role and teammates, each with a home of their own, and one remote."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import zstandard
+
+from gitindex.config import Environment
+from gitindex.lifecycle.digest import Digest
+from gitindex.ops import sharing, trust
+from gitindex.ops.audit import audit
+from gitindex.ops.build import BuildOptions, BuildReport, build
+from gitindex.ops.codebase import open_codebase
+from gitindex.ops.fetch import FetchOptions, FetchReport, fetch
+from gitindex.ops.push import PushOptions, PushReport, push
+from gitindex.ops.trust import Wish
+from gitindex.remote.connect import open_transport
+from gitindex.remote.names import Names
+from gitindex.remote.transport import Patience, RemoteOptions, Transport, get
+from gitindex.trust import keys
+from tests import harness
+from tests.gitrepo import GitRepo
+
+IMPATIENT = Patience(attempts=3, back_off=0.0, object_seconds=5.0)
+FILES = {
+    "a.py": "import b\n\n\ndef alpha(x):\n    return b.beta(x) + 1\n",
+    "b.py": "def beta(x):\n    return x * 2\n",
+    "pkg/deep.py": "class Deep:\n    def method(self):\n        return alpha(1)\n",
+    "notes.md": "---\ntags: [index]\ncreated: 2026-01-02\n---\n# Notes\n\nHow snapshots travel.\n",
+}
+
+
+@dataclass(frozen=True)
+class Team:
+    where: Path
+    origin: GitRepo
+    url: str
+    endpoint: str = ""
+
+    @classmethod
+    def create(cls, where: Path, url: str, endpoint: str = "") -> Team:
+        keys.generate(where / "key", "ci")
+        team = cls(where, GitRepo.create(where / "origin"), url, endpoint)
+        team.commit("A", **FILES)
+        return team
+
+    @property
+    def ci(self) -> Environment:
+        return Environment(
+            self.where / "ci",
+            signing_key_file=str(self.where / "key"),
+            remote=self.url,
+            endpoint=self.endpoint,
+            ci=True,
+        )
+
+    @property
+    def mate(self) -> Environment:
+        return Environment(self.where / "mate", remote=self.url, endpoint=self.endpoint)
+
+    @property
+    def transport(self) -> Transport:
+        return open_transport(self.url, RemoteOptions(self.endpoint, attempts=2, read_timeout=5.0))
+
+    @property
+    def names(self) -> Names:
+        return Names(self.repository)
+
+    @property
+    def repository(self) -> str:
+        return self.origin.git("rev-list", "--max-parents=0", "HEAD").split()[-1]
+
+    def commit(self, message: str = "change", **files: str | bytes) -> str:
+        return self.origin.commit(message, **files)
+
+    def build(self, rev: str = "HEAD", environment: Environment | None = None, **options) -> BuildReport:
+        return build(self.origin.root, environment or self.ci, BuildOptions(rev, workers=1, **options))
+
+    def push(self, rev: str = "HEAD", environment: Environment | None = None, **options) -> PushReport:
+        return push(
+            self.origin.root, environment or self.ci, PushOptions(rev=rev, patience=IMPATIENT, **options)
+        )
+
+    def publish(self, rev: str = "HEAD", **options) -> PushReport:
+        self.build(rev, **options)
+        return self.push(rev)
+
+    def clone(self, name: str = "clone", *options: str) -> GitRepo:
+        subprocess.run(
+            ["git", "clone", "-q", *options, self.origin.root.as_uri(), str(self.where / name)], check=True
+        )
+        return GitRepo(self.where / name)
+
+    def trust(self, repo: GitRepo, *files: Path, environment: Environment | None = None, **wish) -> None:
+        public = trust.load_keys(files or [self.where / "key.pub"])
+        trust.add(repo.root, environment or self.mate, Wish(public, **wish))
+
+    def fetch(self, repo: GitRepo, environment: Environment | None = None, **options) -> FetchReport:
+        found = {"workers": 1, "patience": IMPATIENT, **options}
+        return fetch(open_codebase(repo.root, environment or self.mate), FetchOptions(**found))
+
+    def digest(self, repo: GitRepo, environment: Environment | None = None) -> Digest:
+        """The digest of the teammate's index, whose every check must pass."""
+        found = audit(open_codebase(repo.root, environment or self.mate))
+        assert found.problems == ()
+        return found.digest
+
+    def clean(self, repo: GitRepo) -> Digest:
+        return harness.clean_digest(repo.root, self.where / "scratch")
+
+    def objects(self) -> dict[str, bytes]:
+        """Everything on the remote."""
+        transport = self.transport
+        return {entry.key: get(transport, entry.key, max_bytes=1 << 30) for entry in transport.list("v1/")}
+
+    def store(self, environment: Environment | None = None) -> dict[str, str]:
+        """Every file of every index of a home, by hash; locks and logs are not the index."""
+        return tree((environment or self.mate).home / "data")
+
+
+def tree(where: Path) -> dict[str, str]:
+    return {
+        path.relative_to(where).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(where.rglob("*"))
+        if path.is_file() and not {"locks", "logs"} & set(path.parts)
+    }
+
+
+def unpacked(data: bytes) -> bytes:
+    """The raw content of a stored object; anything else as it is."""
+    try:
+        return zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data)).read()
+    except zstandard.ZstdError:
+        return data
+
+
+def pinned(team: Team, environment: Environment | None = None):
+    return sharing.pinned(environment or team.mate, team.repository)
+
+
+def many_files(count: int) -> Iterator[tuple[str, str]]:
+    """A project of some size, with text that does not compress to nothing."""
+    for number in range(count):
+        digest = hashlib.sha256(str(number).encode()).hexdigest()
+        body = "\n\n".join(
+            f"def f_{digest[at : at + 6]}_{number}(value):\n    '''{hashlib.sha256(f'{number}/{at}'.encode()).hexdigest()}'''\n"
+            f"    return value + {at}"
+            for at in range(0, 40, 2)
+        )
+        yield f"src/m{number % 10}/file_{number}.py", body + "\n"

@@ -1,0 +1,165 @@
+"""RE-1, RE-2, RE-3, RE-6: what CI published is what a teammate gets, wherever the teammate stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitindex.errors import GitError, RemoteMissing, UsageError
+from gitindex.model.manifest import Origin
+from gitindex.ops.codebase import open_codebase
+from gitindex.store import manifests
+from tests import harness
+from tests.gitrepo import GitRepo
+from tests.share.team import Team
+
+
+@pytest.fixture
+def history(anywhere: Team) -> Team:
+    """Commits A to E, each published."""
+    team = anywhere
+    team.publish()
+    team.commit("B", **{"b.py": "def beta(x):\n    return x * 3\n"})
+    team.publish()
+    team.origin.git("mv", "a.py", "pkg/a.py")
+    team.commit("C")
+    team.publish()
+    team.origin.git("rm", "-q", "notes.md")
+    team.commit("D", **{"new.go": "package main\n\nfunc Main() {}\n", ".gitindexignore": "ignored.py\n"})
+    team.publish()
+    team.commit("E", **{"ignored.py": "x = 1\n", "b.py": "def beta(x):\n    return x * 4\n"})
+    team.publish()
+    return team
+
+
+def test_everywhere_a_teammate_may_stand(history: Team):
+    """At the tip, on a branch of D, with a dirty tree, in a shallow clone, after a force-push."""
+    team = history
+    repo = team.clone()
+    team.trust(repo)
+    at_tip(team, repo)
+    on_a_local_branch(team, repo)
+    with_a_dirty_tree(team, repo)
+    in_a_shallow_clone(team)
+    after_a_force_push(team, repo)
+
+
+def at_tip(team: Team, repo: GitRepo) -> None:
+    done = team.fetch(repo)
+    head = repo.git("rev-parse", "HEAD")
+    assert (done.status, done.base_commit, done.target_commit, done.distance) == ("ok", head, head, 0)
+    assert done.bytes["downloaded"] > 0
+    assert done.caught_up == {"add": 0, "modify": 0, "delete": 0, "rename": 0}
+    assert team.digest(repo) == team.clean(repo)
+    origin = manifests.read(open_codebase(repo.root, team.mate).layout, done.snapshot_id).origin
+    assert (origin.kind, origin.base_commit, origin.signer, origin.remote) == (
+        "fetched", head, done.signer, team.url,
+    )  # fmt: skip
+    again = team.fetch(repo)
+    assert again.bytes["downloaded"] == 0
+    assert again.objects["downloaded"] == 0
+    assert again.snapshot_id == done.snapshot_id
+
+
+def on_a_local_branch(team: Team, repo: GitRepo) -> None:
+    repo.git("switch", "-q", "-c", "mine", "HEAD~1")
+    repo.commit("mine", **{"mine.py": "def mine(): pass\n", "b.py": "def beta(): return 'mine'\n"})
+    done = team.fetch(repo)
+    assert done.base_commit == repo.git("rev-parse", "HEAD~1")
+    assert done.distance == 1
+    assert (done.caught_up["add"], done.caught_up["modify"]) == (1, 1)
+    assert team.digest(repo) == team.clean(repo)
+
+
+def with_a_dirty_tree(team: Team, repo: GitRepo) -> None:
+    repo.write("mine.py", "def mine(): return 'dirty'\n")
+    repo.write("untracked.py", "def untracked(): pass\n")
+    (repo.root / "new.go").unlink()
+    done = team.fetch(repo)
+    assert team.digest(repo) == team.clean(repo)
+    assert done.bytes["downloaded"] == 0
+    repo.git("checkout", "-q", "-f", "main")
+    (repo.root / "untracked.py").unlink()
+
+
+def in_a_shallow_clone(team: Team) -> None:
+    repo = team.clone("shallow", "--depth=1")
+    environment = team.mate
+    with pytest.raises(UsageError, match="shallow clone does not know"):
+        team.fetch(repo)
+    repo.git("config", "gitindex.repository", team.repository)
+    done = team.fetch(repo, environment)
+    assert (done.base_commit, done.distance) == (repo.git("rev-parse", "HEAD"), 0)
+    assert team.digest(repo) == team.clean(repo)
+
+
+def after_a_force_push(team: Team, repo: GitRepo) -> None:
+    team.origin.git("reset", "-q", "--hard", "HEAD~2")
+    team.commit("F", **{"forced.py": "def forced(): pass\n"})
+    repo.git("fetch", "-q")
+    repo.git("reset", "-q", "--hard", "origin/main")
+    done = team.fetch(repo)
+    assert (done.base_commit, done.distance) == (repo.git("rev-parse", "HEAD~1"), 1)
+    assert team.digest(repo) == team.clean(repo)
+
+
+def test_another_store_of_the_same_repository_saves_the_download(team: Team):
+    """ST-4: a second clone of the same user downloads only what the first one has not kept."""
+    team.publish()
+    first, second = team.clone("first"), team.clone("second")
+    team.trust(first)
+    whole = team.fetch(first).bytes["downloaded"]
+    done = team.fetch(second)
+    assert done.bytes["downloaded"] < whole
+    assert done.objects["reused"] > done.objects["downloaded"]
+    assert team.digest(second) == team.clean(second)
+
+
+def test_a_local_index_is_replaced_by_the_fetched_one(team: Team):
+    team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    harness.index(repo.root, team.mate.home)
+    done = team.fetch(repo)
+    layout = open_codebase(repo.root, team.mate).layout
+    assert manifests.read(layout, done.snapshot_id).origin != Origin()
+    assert team.digest(repo) == team.clean(repo)
+
+
+def test_nothing_published_is_told_with_the_command_that_helps(team: Team):
+    repo = team.clone()
+    team.trust(repo)
+    with pytest.raises(RemoteMissing, match="nothing is published for") as failed:
+        team.fetch(repo)
+    assert failed.value.exit_code == 6
+    assert "gitindex sync" in str(failed.value.hint)
+    assert not (team.mate.home / "data").exists()
+
+
+def test_an_unknown_revision_is_git_s_to_refuse(team: Team):
+    repo = team.clone()
+    team.trust(repo)
+    with pytest.raises(GitError, match="unknown revision"):
+        team.fetch(repo, rev="nowhere")
+
+
+def test_another_revision_chooses_the_base_only(team: Team):
+    """`--commit` says whose snapshot to start from; the index is always of the present tree."""
+    team.publish()
+    old = team.origin.git("rev-parse", "HEAD")
+    team.commit("B", **{"b.py": "def beta(): pass\n"})
+    team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    done = team.fetch(repo, rev="HEAD~1")
+    assert done.base_commit == old
+    assert team.digest(repo) == team.clean(repo)
+
+
+def test_a_proposed_id_serves_shallow_clones(team: Team):
+    """`[remote] repository` in the tracked file names the repository where history cannot."""
+    team.commit("id", **{".gitindex.toml": f'[remote]\nrepository = "{team.repository}"\n'})
+    team.publish()
+    repo = team.clone("shallow", "--depth=1")
+    team.trust(repo)
+    assert team.fetch(repo).distance == 0
+    assert team.digest(repo) == team.clean(repo)

@@ -1,0 +1,247 @@
+"""RE-2: what may leave the machine, how it arrives, and what happens when many push."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gitindex.errors import ConfigError, GitindexError, PublishBlocked, UsageError
+from gitindex.lifecycle import compact
+from gitindex.ops import outgoing
+from gitindex.ops.build import BuildOptions, build
+from gitindex.ops.buildarea import built, open_area
+from gitindex.ops.push import push
+from gitindex.remote import gc
+from gitindex.store import manifests
+from gitindex.store.integrity import Verifier
+from gitindex.view.snapshot import SnapshotView
+from tests.share.team import Team, unpacked
+
+MARKERS = {
+    "dirty": "MARKER-dirty-7f3a", "untracked": "MARKER-untracked-91c2", "ignored": "MARKER-ignored-55d0",
+    "stashed": "MARKER-stashed-0b7e", "branch": "MARKER-branch-d4d4", "removed": "MARKER-rewritten-8e21",
+    "staged": "MARKER-staged-3c3c", "excluded": "MARKER-excluded-aa17",
+}  # fmt: skip
+
+
+def test_nothing_but_the_commit_leaves_the_machine(team: Team):
+    """Dirty, staged, untracked, ignored, stashed, other branches, rewritten history: scanned in every uploaded object."""
+    repo = team.origin
+    team.build()
+    repo.git("switch", "-q", "-c", "topic")
+    team.commit("topic", **{"topic.py": f"x = '{MARKERS['branch']}'\n"})
+    team.build()  # a build of another branch must not become the base of one on main
+    repo.git("switch", "-q", "main")
+    team.commit("wrong", **{"wrong.py": f"x = '{MARKERS['removed']}'\n"})
+    team.build()
+    repo.git("reset", "-q", "--hard", "HEAD~1")
+    head = team.commit(
+        "right",
+        **{
+            ".gitignore": "secret.py\n",
+            ".gitindexignore": "private/\n",
+            "private/p.txt": MARKERS["excluded"],
+        },
+    )
+    repo.write("b.py", f"x = '{MARKERS['stashed']}'\n")
+    repo.git("stash", "-q")
+    repo.write("staged.py", f"x = '{MARKERS['staged']}'\n")
+    repo.git("add", "staged.py")
+    repo.write("a.py", f"x = '{MARKERS['dirty']}'\n")
+    repo.write("untracked.py", f"x = '{MARKERS['untracked']}'\n")
+    repo.write("secret.py", f"x = '{MARKERS['ignored']}'\n")
+    team.publish()
+    uploaded = team.objects()
+    assert len(uploaded) > 10
+    whole = b"".join(unpacked(data) for data in uploaded.values())
+    assert b"def beta" in whole
+    for name, marker in MARKERS.items():
+        assert marker.encode() not in whole, name
+    for private in (team.where, Path.home()):
+        assert str(private).encode() not in whole
+    clone = team.clone()
+    team.trust(clone)
+    assert clone.git("rev-parse", "HEAD") == head
+    team.fetch(clone)
+    assert team.digest(clone) == team.clean(clone)
+
+
+@pytest.mark.parametrize("event", ["pull_request", "pull_request_target"])
+def test_pull_requests_do_not_push(team: Team, event: str):
+    team.build()
+    with pytest.raises(PublishBlocked, match="refused"):
+        team.push(environment=replace(team.ci, event=event))
+    assert not (team.where / "remote").exists()
+
+
+def test_only_allowed_branches_are_pushed(team: Team):
+    team.origin.git("switch", "-q", "-c", "topic")
+    team.commit("topic", **{"topic.py": "x = 1\n"})
+    team.build()
+    with pytest.raises(PublishBlocked, match="is on topic; only main"):
+        team.push()
+    assert team.push(branches=("main", "top*")).manifest == "created"
+    team.commit("settings", **{".gitindex.toml": '[remote]\nbranches = ["topic"]\n'})
+    team.build()
+    assert team.push().manifest == "created"
+
+
+def test_a_clone_asks_its_remote_s_branches(team: Team):
+    """A local branch of an allowed name is not the remote's branch."""
+    clone = team.clone()
+    clone.commit("unpushed", **{"x.py": "x = 1\n"})
+    build(clone.root, team.ci, BuildOptions(workers=1))
+    with pytest.raises(PublishBlocked, match="on no branch"):
+        push(clone.root, team.ci)
+    clone.git("push", "-q", "origin", "HEAD:refs/heads/side")
+    with pytest.raises(PublishBlocked, match="is on side; only main"):
+        push(clone.root, team.ci)
+
+
+def test_a_commit_that_was_not_built_is_not_pushed(team: Team):
+    with pytest.raises(UsageError, match="was not built here") as refused:
+        team.push()
+    assert str(refused.value.hint).startswith("gitindex build --commit")
+
+
+def test_without_a_key_nothing_is_pushed(team: Team):
+    team.build()
+    with pytest.raises(ConfigError, match="no signing key") as refused:
+        team.push(environment=replace(team.ci, signing_key_file=""))
+    assert refused.value.exit_code == 2
+    secret = (team.where / "key").read_text()
+    assert (
+        team.push(environment=replace(team.ci, signing_key_file="", signing_key=secret)).manifest == "created"
+    )
+
+
+def test_a_repository_cannot_choose_where_to_push(team: Team):
+    """RE-5: a remote that only the tracked file names gets nothing."""
+    team.commit("evil", **{".gitindex.toml": f'[remote]\nurl = "{team.url}"\n'})
+    team.build(environment=replace(team.ci, remote=""))
+    with pytest.raises(UsageError, match="no remote is known"):
+        team.push(environment=replace(team.ci, remote=""))
+
+
+def test_push_again_uploads_nothing(anywhere: Team):
+    team = anywhere
+    first = team.publish()
+    assert first.manifest == "created"
+    again = team.push()
+    assert (again.manifest, again.bytes["uploaded"], again.objects["uploaded"]) == ("exists", 0, 0)
+    other = team.push(environment=replace(team.ci, ci=False))
+    assert other.bytes["uploaded"] == 0
+
+
+def test_a_fresh_runner_builds_on_what_is_published(anywhere: Team):
+    """RE-1: no state is kept between CI runs; an unchanged commit is found, not built again."""
+    team = anywhere
+    team.publish()
+    fresh = replace(team.ci, home=team.where / "ci2")
+    found = team.build(environment=fresh)
+    assert (found.base, found.noop) == ("published", True)
+    assert team.push(environment=fresh).bytes["uploaded"] == 0
+    team.commit("B", **{"b.py": "def beta(): pass\n"})
+    third = replace(team.ci, home=team.where / "ci3")
+    made = team.build(environment=third)
+    assert (made.base, made.changes["modify"], made.segments) == ("published", 1, 2)
+    assert team.push(environment=third).objects["reused"] > 0
+    clone = team.clone()
+    team.trust(clone)
+    team.fetch(clone)
+    assert team.digest(clone) == team.clean(clone)
+
+
+def test_many_publishers_at_once(anywhere: Team):
+    """The same commit and different commits, from runners that know nothing of each other."""
+    team = anywhere
+    commits = [team.origin.git("rev-parse", "HEAD")]
+    commits += [team.commit(f"{n}", **{"b.py": f"def beta(): return {n}\n"}) for n in range(2)]
+    runners = [
+        (replace(team.ci, home=team.where / f"ci{n}"), rev)
+        for n, rev in enumerate([*commits, commits[0], commits[-1]])
+    ]
+    for environment, rev in runners:
+        team.build(rev, environment)
+    failures: list[BaseException] = []
+
+    def run(environment, rev) -> None:
+        try:
+            team.push(rev, environment)
+        except GitindexError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=one) for one in runners]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    clone = team.clone()
+    team.trust(clone)
+    for rev in commits:
+        clone.git("checkout", "-q", rev)
+        assert team.fetch(clone).base_commit == rev
+        assert team.digest(clone) == team.clean(clone)
+
+
+def test_a_snapshot_that_is_not_the_commit_is_stopped(team: Team):
+    """The last look before a push: flags, tree and every file."""
+    team.build()
+    codebase, at = open_area(team.origin.root, team.ci, "HEAD")
+    assert at.commit is not None
+    manifest = built(codebase, at.commit)
+    changes = [
+        replace(manifest, git=replace(manifest.git, dirty=True)),
+        replace(manifest, git=replace(manifest.git, untracked_included=True)),
+        replace(manifest, overlay=replace(manifest.overlay, size_bytes=1)),
+        replace(manifest, git=replace(manifest.git, tree_sha="0" * 40)),
+        replace(manifest, degraded=True),
+        replace(manifest, segments=()),
+    ]
+    for changed in changes:
+        with (
+            SnapshotView(codebase.layout, changed, None, Verifier(codebase.layout)) as view,
+            pytest.raises(PublishBlocked),
+        ):
+            outgoing.check_snapshot(codebase, view, at.commit)
+    with SnapshotView(codebase.layout, manifest, None, Verifier(codebase.layout)) as view:
+        outgoing.check_snapshot(codebase, view, at.commit)
+
+
+def test_condemned_objects_are_written_again(team: Team):
+    """RE-7: a publisher that needs what a collection condemned makes it young again."""
+    team.publish()
+    condemned = frozenset(entry.key for entry in team.transport.list(team.names.objects))
+    team.transport.put(team.names.mark, gc.gcplan.encode_mark(gc.gcplan.Mark(1.0, condemned)))
+    done = team.push()
+    assert done.objects["uploaded"] == len(condemned)
+
+
+def test_a_damaged_build_is_not_pushed(team: Team):
+    team.build()
+    codebase, at = open_area(team.origin.root, team.ci, "HEAD")
+    victim = next(codebase.layout.lexicals.rglob("*.store"))
+    victim.write_bytes(victim.read_bytes()[:-1] + b"x")
+    with pytest.raises(GitindexError) as refused:
+        team.push()
+    assert refused.value.exit_code == 4
+    assert list(team.transport.list(team.names.manifests)) == []
+
+
+def test_builds_are_compacted_before_readers_have_to(team: Team):
+    """A published snapshot leaves room for the reader's own segments (SN-8)."""
+    for number in range(26):
+        team.commit(f"{number}", **{"b.py": f"def beta(): return {number}\n"})
+        made = team.build()
+    assert made.segments < 24
+    assert made.segments < compact.OVERDUE_SEGMENTS
+    team.push()
+    clone = team.clone()
+    team.trust(clone)
+    team.fetch(clone)
+    assert team.digest(clone) == team.clean(clone)
+    assert len(manifests.ids(open_area(team.origin.root, team.ci, "HEAD")[0].layout)) > 0
