@@ -17,6 +17,7 @@ from gitindex.semantic import jobs
 from gitindex.semantic.jobs import Job
 
 Output = TypeVar("Output")
+_MAX_LOG = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def run_next(connection: sqlite3.Connection, worker: str, steps: Steps[Output]) 
         output = steps.run(job, lambda: jobs.heartbeat(connection, job.id, worker, steps.clock()))
     except SemanticError as error:
         retry = bool(error.detail.get("retry", False))
-        jobs.fail(connection, job, f"{error.code}: {error.message}", steps.clock(), retry=retry)
+        jobs.fail(connection, job, _told(error), steps.clock(), retry=retry)
         return jobs.get(connection, job.id)
     steps.reached("indexed")
     try:
@@ -70,7 +71,7 @@ def _import(connection: sqlite3.Connection, job: Job, output: Output, steps: Ste
     except NoLongerCurrent:
         return
     except SemanticError as error:
-        jobs.fail(connection, job, f"{error.code}: {error.message}", steps.clock(), retry=False)
+        jobs.fail(connection, job, _told(error), steps.clock(), retry=False)
         return
     steps.reached("published")
     jobs.complete(connection, job, steps.clock())
@@ -85,3 +86,10 @@ def _current(connection: sqlite3.Connection, job: Job, steps: Steps[Output]) -> 
         return True
     jobs.supersede(connection, job, "HEAD moved", steps.clock())
     return False
+
+
+def _told(error: SemanticError) -> str:
+    """What the job's row keeps: the diagnosis, the message, the end of the tool's log."""
+    name = error.detail.get("diagnosis") or error.code
+    log = str(error.detail.get("log") or "")[-_MAX_LOG:]
+    return f"{name}: {error.message}" + (f"\n{log}" if log else "")

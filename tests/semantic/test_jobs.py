@@ -293,14 +293,14 @@ def test_dead_workers_stop_being_tried(connection):
 @pytest.mark.parametrize(("retry", "status"), [(False, "failed"), (True, "queued")])
 def test_a_failing_indexer(connection, retry, status):
     def run(job, alive):
-        raise SemanticError("scip-x crashed", retry=retry)
+        raise SemanticError("scip-x crashed", retry=retry, diagnosis="crashed", log="last words")
 
     world = World()
     jobs.enqueue(connection, 1, None, "h1", 0.0)
     steps = Steps(run, lambda: "h1", world.publish, world.discarded.append, world.clock)
     done = run_next(connection, "w", steps)
     assert done.status == status
-    assert "scip-x crashed" in done.error
+    assert done.error == "crashed: scip-x crashed\nlast words"
 
 
 # -- the rest of the control file ---------------------------------------------------------------------
