@@ -1,0 +1,76 @@
+"""Call edges of one document: where a syntactic call site names a global symbol, inside the innermost
+definition (SE-8).
+
+SCIP has no call role; the parser knows what is called, the index knows what that name means, together an
+edge. Contradicted occurrences make no edge: a guess is never mixed into precise answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gitindex.scip.schema import DEFINITION
+from gitindex.semantic.decode import DEMOTED, QUALITY_SHIFT, Document
+
+FILE_LEVEL = 0  # as caller: not inside any definition
+
+Position = tuple[int, int]
+
+
+class CallEdge(NamedTuple):
+    caller: int  # symbol hash, or FILE_LEVEL
+    callee: int
+    line: int
+    column: int
+
+
+def call_edges(document: Document, calls: Iterable[Position]) -> list[CallEdge]:
+    """`calls`: line and column (1-based) of the called names, as the extractor found them; in their order."""
+    wanted = sorted(set(calls))
+    meant = _references(document)
+    around = _innermost(_bodies(document), wanted)
+    return [
+        CallEdge(around[place], callee, *place)
+        for place in wanted
+        for callee in meant.get(place, ())
+        if callee
+    ]
+
+
+def _references(document: Document) -> dict[Position, list[int]]:
+    """Global symbols that are referred to, by where their names start."""
+    out: dict[Position, list[int]] = {}
+    for symbol, line, column, _, _, flags in document.occurrences.tolist():
+        exact = flags >> QUALITY_SHIFT != DEMOTED
+        if exact and not flags & DEFINITION and symbol < len(document.hashes):
+            out.setdefault((line, column), []).append(int(document.hashes[symbol]))
+    return out
+
+
+def _bodies(document: Document) -> list[tuple[Position, Position, int]]:
+    """Start, end and symbol of every global definition with a known extent, outer before inner."""
+    found = []
+    for row in document.definitions.tolist():
+        symbol, start, end = row[0], (row[5], row[6]), (row[7], row[8])
+        if start[0] and symbol < len(document.hashes):
+            found.append((start, end, int(document.hashes[symbol])))
+    return sorted(found, key=lambda body: (body[0], (-body[1][0], -body[1][1])))
+
+
+def _innermost(bodies: list[tuple[Position, Position, int]], places: list[Position]) -> dict[Position, int]:
+    """One sweep over both sorted lists; the stack holds the bodies around the current place."""
+    out: dict[Position, int] = {}
+    stack: list[tuple[Position, int]] = []
+    at = 0
+    for place in places:
+        while at < len(bodies) and bodies[at][0] <= place:
+            start, end, symbol = bodies[at]
+            while stack and stack[-1][0] <= start:
+                stack.pop()
+            stack.append((end, symbol))
+            at += 1
+        while stack and stack[-1][0] <= place:
+            stack.pop()
+        out[place] = stack[-1][1] if stack else FILE_LEVEL
+    return out
