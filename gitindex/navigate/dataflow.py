@@ -106,7 +106,7 @@ class _Reader:
         return best
 
     def _parameters(self, function: Node) -> None:
-        listed = function.child_by_field_name("parameters") or function.child_by_field_name("parameter")
+        listed = _parameter_list(function)
         names = frozenset(_names(listed)) if listed is not None else frozenset()
         end = listed.end_byte if listed is not None else function.start_byte
         self._add(function.start_byte, end, names, frozenset(), -1)
@@ -167,6 +167,17 @@ class _Reader:
     ) -> None:
         last = self._row(max(start, end - 1)) + 1
         self._found.append(Statement(self._row(start) + 1, last, writes, reads, parent, head, loop))
+
+
+def _parameter_list(function: Node) -> Node | None:
+    """In C it hangs below the declarators."""
+    node: Node | None = function
+    while node is not None:
+        found = node.child_by_field_name("parameters") or node.child_by_field_name("parameter")
+        if found is not None:
+            return found
+        node = node.child_by_field_name("declarator")
+    return None
 
 
 def _effects(node: Node, writes: set[str], reads: set[str], *, target: bool) -> None:

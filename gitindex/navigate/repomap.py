@@ -114,7 +114,7 @@ def _rank(
         out[path] += weight
     score = [rank.get(item.path, 0.0) * 1e-3 for item in definitions]
     for path, at, weight in hints:
-        score[at] += rank[path] * weight / out[path]
+        score[at] += rank[path] * weight / max(out[path], 1.0)
     ranked = [
         _Ranked(item, value * (_PRIVATE if item.name.startswith("_") else 1.0))
         for item, value in zip(definitions, score, strict=True)
