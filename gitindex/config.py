@@ -123,7 +123,8 @@ def parse(data: bytes | None) -> Settings:
         embedding=_embedding(reader, embedding),
         query=_query(reader, tables.get("query", {})),
         remote=_remote(reader, tables.get("remote", {})),
-        file_hash=_hash({"index": index, "embedding": embedding}),
+        # What shapes answers only must not make another store (CF-2).
+        file_hash=_hash({"index": index, "embedding": embedding}) if index or embedding else "",
     )
 
 

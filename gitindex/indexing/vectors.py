@@ -152,6 +152,7 @@ class VectorCache:
 
 
 def _open_cache(path: Path) -> sqlite3.Connection:
+    path.touch()  # SQLite would ask for fewer permissions than a shared store grants (ST-3)
     db = sqlite3.connect(path, isolation_level=None, timeout=30)
     # Losing the newest entries in a crash only costs embedding them again.
     db.executescript(

@@ -65,6 +65,7 @@ class FactsWriter:
     """Fills a new facts file. `finish` builds the indexes and closes it."""
 
     def __init__(self, path: Path, segment_id: str) -> None:
+        path.touch()  # SQLite would ask for fewer permissions than a shared store grants (ST-3)
         self._db = sqlite3.connect(f"file:{quote(str(path))}", uri=True, isolation_level=None)
         # Durability comes from the publish barrier, not from SQLite: staging is thrown away after a crash.
         self._db.executescript(

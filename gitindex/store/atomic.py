@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sqlite3
+import stat
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -63,7 +64,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     """Replace `path` by `data`: temporary file, fsync, rename, fsync of the directory."""
     temporary = path.with_name(f"{path.name}.tmp.{os.getpid()}.{os.urandom(4).hex()}")
     try:
-        with open(temporary, "xb") as handle:
+        with open(create(temporary), "wb") as handle:
             handle.write(data)
             handle.flush()
             os.fsync(handle.fileno())
@@ -72,6 +73,29 @@ def write_bytes(path: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
+
+
+def create(path: Path) -> int:
+    """A descriptor of a new file with its store's permissions (ST-3), whatever the umask of the caller.
+
+    Raises FileExistsError.
+    """
+    wanted = granted(path.parent)
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, wanted or 0o666)
+    if wanted:
+        os.fchmod(descriptor, wanted)
+    return descriptor
+
+
+def granted(folder: Path) -> int:
+    """What files of a store's folder allow: its group where the folder is the group's, else its owner.
+
+    0 for a folder that others may enter: no store, so the umask decides.
+    """
+    mode = folder.stat().st_mode
+    if mode & 0o007:
+        return 0
+    return 0o660 if mode & stat.S_ISGID else 0o600
 
 
 def write_json(path: Path, value: Any) -> None:

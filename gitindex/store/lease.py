@@ -23,7 +23,7 @@ from typing import Any
 from gitindex.errors import LeaseHeld, LeaseLost, StoreCorrupt
 from gitindex.model import versions
 from gitindex.model.ids import ulid
-from gitindex.store import sealed
+from gitindex.store import atomic, sealed
 from gitindex.store.layout import Layout
 
 TTL_MS = 120_000
@@ -217,7 +217,7 @@ def _write(layout: Layout, state: LeaseState) -> None:
 def _create_guard(layout: Layout) -> int | None:
     """The inode of the guard we made, None when somebody has it."""
     try:
-        descriptor = os.open(layout.lease_guard, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        descriptor = atomic.create(layout.lease_guard)
     except FileExistsError:
         return None
     try:
@@ -236,7 +236,10 @@ def _break_stale_guard(layout: Layout) -> None:
 @contextmanager
 def _breaker(layout: Layout) -> Iterator[None]:
     """All removals of a guard happen under this lock, so nobody removes a guard made after it looked."""
-    descriptor = os.open(layout.guard_breaker, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = atomic.create(layout.guard_breaker)
+    except FileExistsError:
+        descriptor = os.open(layout.guard_breaker, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

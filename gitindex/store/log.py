@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from gitindex.store import atomic
 from gitindex.store.layout import Layout
 from gitindex.store.state import now
 
@@ -20,6 +21,8 @@ def append(layout: Layout, event: str, **facts: Any) -> None:
     line = json.dumps({"at": now(), "pid": os.getpid(), "event": event, **facts}) + "\n"
     with contextlib.suppress(OSError):
         _rotate(layout.log, len(line))
+        if not layout.log.exists():
+            os.close(atomic.create(layout.log))
         with open(layout.log, "a", encoding="utf-8") as handle:
             handle.write(line)
 

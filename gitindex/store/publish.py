@@ -82,8 +82,11 @@ def _flush(staged: Staged) -> None:
     fresh: list[Path] = []
     for folder, _, names in os.walk(staged.folder):
         fresh.append(Path(folder))
-        paths = (Path(folder, name) for name in names)
-        fresh.extend(path for path in paths if path.stat().st_ino not in staged.linked)
+        allowed = atomic.granted(Path(folder))
+        for path in (Path(folder, name) for name in names):
+            if path.stat().st_ino not in staged.linked:
+                path.chmod(allowed or 0o600)  # engines have ideas of their own about permissions (ST-3)
+                fresh.append(path)
     atomic.sync_all(fresh)
 
 
