@@ -1,0 +1,108 @@
+"""Permissions of single and shared stores (ST-3)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from gitindex.errors import StoreUnwritable, UsageError
+from gitindex.ops.codebase import fresh_state, open_codebase
+from gitindex.ops.maintain import after_sync
+from gitindex.ops.sync import SyncOptions, sync
+from gitindex.store import stores
+from tests import harness
+from tests.gitrepo import GitRepo
+
+
+def modes(base: Path) -> dict[str, int]:
+    return {
+        str(path.relative_to(base)): stat.S_IMODE(path.lstat().st_mode) for path in (base, *sorted(base.rglob("*")))
+    }
+
+
+@pytest.fixture(autouse=True)
+def open_umask():
+    """The user's own umask must not matter."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def exercise(repo: GitRepo, *, shared: bool) -> Path:
+    """Everything that writes into a store."""
+    repo.commit("one", **{".gitindex.toml": "[embedding]\nprovider = 'fake'\n", "a.py": "A = 1\n", "b.md": "---\ntags: [x]\n---\n# B\n"})
+    codebase = open_codebase(repo.root, harness.environment(), shared=shared)
+    sync(codebase, SyncOptions(workers=1))
+    repo.commit("two", **{"a.py": "A = 2\n"})
+    sync(codebase, SyncOptions(workers=1))
+    after_sync(codebase)
+    if not shared:
+        for command in ("compact", "gc", "repair", "status", "audit"):
+            assert harness.cli(command, "--path", str(repo.root)).code == 0
+    return codebase.layout.base
+
+
+def test_single_stores_are_private(repo: GitRepo):
+    """ST-3: 0700 and 0600 for every entry, those of Tantivy, Lance and SQLite included."""
+    base = exercise(repo, shared=False)
+    for path, mode in modes(base).items():
+        wanted = 0o700 if (base / path).is_dir() else 0o600
+        assert mode == wanted, f"{path}: {mode:o}"
+
+
+def test_shared_stores_belong_to_the_group(repo: GitRepo):
+    """ST-3: setgid directories and group-writable files; nothing for others."""
+    base = exercise(repo, shared=True)
+    for path, mode in modes(base).items():
+        wanted = 0o2770 if (base / path).is_dir() else 0o660
+        assert mode == wanted, f"{path}: {mode:o}"
+
+
+def test_shared_stores_leave_untracked_files_out(repo: GitRepo):
+    """ST-3: one user's scratch file is not the group's."""
+    repo.commit("one", **{"a.py": "A = 1\n"})
+    repo.write("scratch.py", "MINE = 1\n")
+    codebase = open_codebase(repo.root, harness.environment(), shared=True)
+    report = sync(codebase, SyncOptions(workers=1))
+    assert report.counts["files"] == 1
+
+
+def test_modes_are_never_mixed(repo: GitRepo):
+    """ST-3: a store stays in the mode it was made in."""
+    repo.commit("one", **{".gitindex.toml": "[index]\nuntracked = false\n", "a.py": "A = 1\n"})
+    shared = open_codebase(repo.root, harness.environment(), shared=True)
+    single = open_codebase(repo.root, harness.environment())
+    assert shared.layout == single.layout
+    sync(shared, SyncOptions(workers=1))
+    repo.write("a.py", "A = 2\n")
+    with pytest.raises(UsageError, match="shared mode"):
+        sync(single, SyncOptions(workers=1))
+    assert harness.cli("sync", "--path", str(repo.root)).code == 2
+
+
+def test_the_capability_check(repo: GitRepo, tmp_path: Path):
+    """ST-3: exclusive create, read back and rename are tried; nothing of it is left behind."""
+    repo.commit("one", **{"a.py": "A = 1\n"})
+    codebase = open_codebase(repo.root, harness.environment(), shared=True)
+    stores.create(codebase.layout, fresh_state(codebase))
+    stores.check_shared(codebase.layout)
+    assert [path.name for path in codebase.layout.locks.iterdir()] == ["readers.lock"]
+
+
+def test_network_file_systems_are_refused(repo: GitRepo, monkeypatch: pytest.MonkeyPatch):
+    """ST-3: a shared store needs a local file system; the message says which one it found."""
+    repo.commit("one", **{"a.py": "A = 1\n"})
+    codebase = open_codebase(repo.root, harness.environment(), shared=True)
+    stores.create(codebase.layout, fresh_state(codebase))
+    monkeypatch.setattr(stores, "filesystem", lambda _path: "nfs4")
+    with pytest.raises(StoreUnwritable, match="nfs4"):
+        stores.check_shared(codebase.layout)
+
+
+def test_the_file_system_below_a_path_is_known():
+    """ST-3: the longest mount point above the path counts."""
+    assert stores.filesystem(Path("/proc/self")) == "proc"
+    assert stores.filesystem(Path("/")) != ""
