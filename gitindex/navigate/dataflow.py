@@ -130,9 +130,11 @@ class _Reader:
         bodies = []
         for at, child in enumerate(node.children):
             field = node.field_name_for_child(at)
+            if not child.is_named:
+                continue
             if field in _BODIES or _is_block(child) or child.type in _HEADERS:
                 bodies.append(child)
-            elif child.is_named:
+            else:
                 end = max(end, child.end_byte)
                 _effects(child, writes, reads, target=field in ("left", "pattern", "name"))
         number = len(self._found)
@@ -188,20 +190,24 @@ def _effects(node: Node, writes: set[str], reads: set[str], *, target: bool) -> 
         if _is_name(here):
             (writes if written else reads).add(_text(here))
             continue
-        writer = here.type.startswith(_WRITERS) or any(
-            word in here.type for word in ("assignment", "declarator")
-        )
-        both = any(here.type.startswith(word) for word in _UPDATES) or _updates(here)
+        writer = _is_writer(here)
+        update = here.type.startswith(_UPDATES) or _updates(here)
         for at, child in enumerate(here.children):
             if not child.is_named:
                 continue
             field = here.field_name_for_child(at)
             if field in _MEMBERS and at > 0 and not writer:
                 continue  # `x.name`: the member is not a variable
-            goes = (writer and field in _TARGETS) or (written and not _indexes(here, at))
+            goes = field in _TARGETS if writer else written and not _takes_apart(here)
             stack.append((child, goes))
-            if both and (field in _TARGETS or field in ("argument", None)):
+            if update and (goes or field in ("argument", None)):
                 stack.append((child, not goes))
+
+
+def _is_writer(node: Node) -> bool:
+    """Does one of its fields hold a target?"""
+    known = node.type.startswith(_WRITERS) or "assignment" in node.type or "declarator" in node.type
+    return known and any(node.child_by_field_name(name) is not None for name in _TARGETS)
 
 
 def _updates(node: Node) -> bool:
@@ -210,11 +216,9 @@ def _updates(node: Node) -> bool:
     return operator is not None and "assignment" in node.type and operator.type not in ("=", ":=")
 
 
-def _indexes(node: Node, at: int) -> bool:
+def _takes_apart(node: Node) -> bool:
     """Inside a target, `a[i]` and `a.b` read their parts: nothing but a plain name is a variable."""
-    return (
-        node.type.startswith(("subscript", "attribute", "member", "field", "index", "selector")) and at >= 0
-    )
+    return node.type.startswith(("subscript", "attribute", "member", "field", "index", "selector"))
 
 
 def _names(node: Node) -> Iterator[str]:
