@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from gitindex.config import calm_numpy
 from tests.gitrepo import GitRepo
+
+calm_numpy()
 
 _KEEP = {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "VIRTUAL_ENV"}
 _KEEP_PREFIX = (

@@ -9,6 +9,7 @@ import click
 
 import gitindex
 from gitindex.cli.boundary import guarded
+from gitindex.config import calm_numpy
 
 # name → what `gitindex --help` says; the code is in cmd_<name>.py, as `run`
 COMMANDS: dict[str, str] = {
@@ -73,4 +74,5 @@ def group() -> None:
 
 
 def main() -> None:
+    calm_numpy()
     sys.exit(guarded(group, sys.argv[1:]))

@@ -194,6 +194,7 @@ def _index_once(root: Path, commit_only: bool) -> str:
     from gitindex.ops.maintain import after_sync
     from gitindex.ops.sync import SyncOptions, sync
 
+    config.calm_numpy()
     codebase = open_codebase(root, config.environment())
     report = sync(codebase, SyncOptions(commit_only=commit_only))
     if not report.noop:

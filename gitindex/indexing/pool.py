@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from gitindex.extract.extractor import extract
 from gitindex.model.rows import Extraction
 from gitindex.model.settings import IndexSettings
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 _BATCH_BYTES = 256 * 1024
@@ -24,9 +24,14 @@ def extractions(
 ) -> Iterator[tuple[T, Extraction]]:
     """(tag, path key, bytes) → (tag, extraction), in order."""
     if workers < 2:
+        from gitindex.extract.extractor import extract
+
         for tag, path, data in items:
             yield tag, extract(path, data, settings)
         return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     # Forking a process that holds a heartbeat thread is not safe; spawned workers import only the extractor.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from _parallel(items, settings, pool.submit, workers * _AHEAD)
@@ -67,4 +72,6 @@ def _batches(items: Iterable[tuple[T, str, bytes]]) -> Iterator[tuple[list[T], l
 
 
 def _extract_batch(batch: list[tuple[str, bytes]], settings: IndexSettings) -> list[Extraction]:
+    from gitindex.extract.extractor import extract
+
     return [extract(path, data, settings) for path, data in batch]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gitindex.extract.extractor import CHUNKER_VERSION
+from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.files.policy import Policy
 from gitindex.indexing import plan as planning
 from gitindex.indexing.compose import count

@@ -14,7 +14,7 @@ from typing import Any
 
 from gitindex.errors import LeaseHeld, StoreCorrupt
 from gitindex.extract import tokens
-from gitindex.extract.extractor import CHUNKER_VERSION
+from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.model.rows import Chunk

@@ -34,7 +34,7 @@ class IndexSettings:
 class EmbedSettings:
     """`[embedding]`: which embedder and its pinned identity."""
 
-    provider: str = "none"  # none | static | fake | sentence-transformers
+    provider: str = "static"  # static | none | fake | sentence-transformers
     model: str = ""
     revision: str = ""
     dimension: int = 0  # 0: the embedder's own

@@ -16,7 +16,7 @@ from typing import Any
 from gitindex import config
 from gitindex.config import Environment
 from gitindex.errors import PublishBlocked, UsageError
-from gitindex.extract.extractor import CHUNKER_VERSION
+from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.indexing.compose import marker
 from gitindex.model import portable
 from gitindex.model.ids import ulid

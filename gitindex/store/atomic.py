@@ -12,7 +12,6 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -128,6 +127,8 @@ def sync_directory(path: Path) -> None:
 
 def sync_all(paths: Iterable[Path]) -> None:
     """fsync many files and directories at once: the file system commits them together."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(_FLUSHERS) as pool:
         for _ in pool.map(sync_file, paths):
             pass

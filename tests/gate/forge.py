@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex import config
-from gitindex.extract.extractor import CHUNKER_VERSION
+from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.ops.codebase import Codebase
 from gitindex.segment import chunks
 from gitindex.segment.chunks import MARKER_KIND, ChunkTableWriter
