@@ -1,0 +1,190 @@
+"""The service behind the transport: jobs, budgets, schemas, and whatever agents may send."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitindex.config import environment
+from gitindex.errors import LeaseHeld, UsageError
+from gitindex.mcp.jobs import Jobs
+from gitindex.mcp.schema import BY_NAME, TOOLS, check
+from gitindex.mcp.server import Service
+from tests.gate.conftest import FILES
+from tests.gitrepo import GitRepo
+from tests.harness import index
+
+DOCS = Path(__file__).parents[2] / "docs" / "mcp.md"
+
+
+def test_starting_loads_nothing_heavy() -> None:
+    """UI-2, UI-3: listing tools needs neither the index nor what builds or searches it."""
+    code = (
+        "import sys, gitindex.mcp.server as s, gitindex.mcp.schema as c; assert c.TOOLS;"
+        "heavy = {'lance', 'pyarrow', 'lancedb', 'tantivy', 'torch', 'boto3', 'gitindex.ops.sync', 'gitindex.search'};"
+        "sys.exit(' '.join(heavy & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_job_runs_once_per_codebase_and_tells_its_end() -> None:
+    jobs = Jobs()
+    go = threading.Event()
+
+    def work(job: Any) -> dict[str, Any]:
+        job.track("extract", 1, 4)
+        go.wait(10)
+        return {"status": "ok"}
+
+    first, fresh = jobs.start("/a", "create", work)
+    again, second = jobs.start("/a", "reindex", work)
+    other, third = jobs.start("/b", "create", work)
+    assert (fresh, second, third) == (True, False, True)
+    assert again is first
+    assert jobs.running("/a") is first
+    go.set()
+    assert first.done.wait(10)
+    assert other.done.wait(10)
+    assert jobs.running("/a") is None
+    assert jobs.last("/a").to_json()["result"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("problem", "code"), [(LeaseHeld("busy", hint="wait"), "busy"), (ZeroDivisionError("x"), "defect")]
+)
+def test_a_failed_job_says_why(problem: Exception, code: str) -> None:
+    def work(_: Any) -> dict[str, Any]:
+        raise problem
+
+    jobs = Jobs()
+    job, _ = jobs.start("/a", "create", work)
+    assert job.done.wait(10)
+    told = job.to_json()
+    assert (told["result"], told["error"]["code"]) == ("failed", code)
+
+
+def test_answers_keep_their_budget(repo: GitRepo) -> None:
+    """QU-4: a small budget cuts every tool's lists, and each answer says so."""
+    repo.commit("first", **{".gitindex.toml": "[query]\nmax_answer_chars = 3000\n"})
+    body = "".join(f"def number_{at}():\n    return hub()\n\n\n" for at in range(200))
+    repo.commit("second", **{"many.py": f"def hub():\n    return 1\n\n\n{body}"})
+    index(repo.root)
+    service = Service(environment(), repo.root)
+    for name, arguments in (
+        ("search_codebase", {"query": "number", "limit": 100}),
+        ("find_references", {"target": "hub"}),
+        ("file_outline", {"file": "many.py"}),
+        ("call_graph", {"symbol": "hub"}),
+        ("read_file", {"file": "many.py"}),
+        ("repo_map", {"tokens": 50_000}),
+    ):
+        text = service.call(name, arguments).text
+        answer = json.loads(text)
+        assert answer["status"] == "ok", name
+        assert len(text) < 4000, name
+        assert answer["truncated"] is True, name
+        assert answer["left_out"] or answer.get("map_lines_left_out"), name
+
+
+def test_null_arguments_count_as_absent() -> None:
+    assert check(BY_NAME["find_symbol"], {"name": "x", "limit": None}) == {"name": "x"}
+    with pytest.raises(UsageError):
+        check(BY_NAME["find_symbol"], {"name": None})
+
+
+def test_every_tool_is_documented() -> None:
+    """docs/mcp.md names every tool and every argument."""
+    text = DOCS.read_text("utf-8")
+    for tool in TOOLS:
+        assert f"`{tool.name}`" in text, tool.name
+        for name in tool.properties:
+            assert f"`{name}`" in text, f"{tool.name}.{name}"
+
+
+def test_documented_configurations_are_valid() -> None:
+    """Every JSON snippet of docs/mcp.md parses and starts `gitindex mcp`."""
+    snippets = re.findall(r"```json\n(.*?)```", DOCS.read_text("utf-8"), re.S)
+    assert len(snippets) >= 3
+    for snippet in snippets:
+        text = json.dumps(json.loads(snippet))
+        assert '"gitindex"' in text
+        assert '"mcp"' in text
+
+
+_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 300),
+    st.text(max_size=20),
+    st.sampled_from(
+        [
+            "start",
+            "app/core.py",
+            "app/core.py:1:5",
+            "app/core.py#start",
+            "hybrid",
+            "lexical",
+            "*",
+            "a.b",
+            "::",
+        ]
+    ),
+    st.lists(st.text(max_size=5), max_size=3),
+)
+_NAMES = [spec.name for spec in TOOLS if spec.name != "manage_index"]
+
+
+def _calls() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
+    def arguments(name: str) -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
+        known = sorted(set(BY_NAME[name].properties) - {"path", "sync"})
+        keys = st.sampled_from([*known, "stray"])
+        required = dict.fromkeys(BY_NAME[name].required, _VALUES)
+        extra = st.dictionaries(keys, _VALUES, max_size=3)
+        return st.tuples(
+            st.just(name), st.builds(lambda a, b: {**a, **b}, extra, st.fixed_dictionaries(required))
+        )
+
+    return st.sampled_from(_NAMES).flatmap(arguments)
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    from gitindex.config import Environment
+
+    base = tmp_path_factory.mktemp("fuzz")
+    made = GitRepo.create(base / "repo")
+    for path, content in FILES.items():
+        made.write(path, content)
+    index(made.root, base / "home")
+    return Service(Environment(base / "home"), made.root)
+
+
+def _never_a_defect(service: Service, call: tuple[str, dict[str, Any]]) -> None:
+    answer = json.loads(service.call(*call).text)
+    assert answer["status"] in {"ok", "not_found", "ambiguous", "unsupported", "error"}
+    if answer["status"] == "error":
+        assert answer["error"]["code"] != "defect", answer
+
+
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(call=_calls())
+def test_any_input_gets_an_answer_or_a_named_error(fuzzed: Service, call: tuple[str, dict[str, Any]]) -> None:
+    """Random tools with random arguments: never a traceback."""
+    _never_a_defect(fuzzed, call)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=10_000, suppress_health_check=list(HealthCheck))
+@given(call=_calls())
+def test_ten_thousand_inputs(fuzzed: Service, call: tuple[str, dict[str, Any]]) -> None:
+    _never_a_defect(fuzzed, call)
