@@ -19,19 +19,20 @@ from gitindex.search.hit import Found, Hit
 from gitindex.search.lexical import Words
 from gitindex.search.metadata import Note
 from gitindex.search.parse import Query, parse
-from gitindex.search.request import LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, checked
+from gitindex.search.request import HYBRID, LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, checked
 from gitindex.search.scope import Scope, resolve
 from gitindex.view.snapshot import SnapshotView
 
 if TYPE_CHECKING:
     from gitindex.extract.embed.protocol import Embedder
-    from gitindex.search.dense import DenseIndex
+    from gitindex.search.dense import DenseIndex, Nearness
 
 _DEPTH = 100  # candidates of each retriever
 _NARROW_DEPTH = 400  # before conditions only the lexical index can check
 _REGEX_CHUNKS = 200_000
 _DEFINITIONS = 20
 _FETCH = 500
+_NO_VECTORS = "this index has no vectors: words alone were searched"
 
 
 class NoVectors(UsageError):
@@ -81,32 +82,38 @@ class Engine:
     def _ranked(self, request: Request, query: Query, scope: Scope) -> tuple[list[Scored], tuple[str, ...]]:
         if request.mode == SEMANTIC:
             self._need_vectors()
-            return rank.order(
-                Scored(found, score, ("dense",)) for score, found in self._dense(query, scope)
-            ), ()
-        lexical = self._words.find(query, scope, max(_DEPTH, request.limit))
-        if request.mode == LEXICAL:
-            items = fuse.fuse(lexical, (), 0.0)
-            return rank.rank(self._with_definitions(items, query, scope), query), ()
-        dense = self._dense(query, scope) if query.text else []
-        share = fuse.DENSE_SHARE_SYMBOL if query.symbol else fuse.DENSE_SHARE
-        items = self._with_definitions(fuse.fuse(lexical, dense, share), query, scope)
-        notes = () if self._has_vectors else ("this index has no vectors: words alone were searched",)
-        return rank.rank(items, query), notes
+            near = self._near(query, scope)[0] if query.text else []
+            return rank.order(Scored(found, score, ("dense",)) for score, found in near), ()
+        items = self._found(query, scope, max(_DEPTH, request.limit), meaning=request.mode == HYBRID)
+        notes = () if self._has_vectors or request.mode == LEXICAL else (_NO_VECTORS,)
+        return rank.rank(self._with_definitions(items, query, scope), query), notes
 
     # -- retrievers ----------------------------------------------------------------------------
 
-    def _dense(self, query: Query, scope: Scope) -> list[tuple[float, Candidate]]:
-        embedder = self._embedder if self._has_vectors else None
-        if embedder is None or not query.text:
-            return []
+    def _found(self, query: Query, scope: Scope, depth: int, *, meaning: bool) -> list[Scored]:
+        """What the words find and, with `meaning`, the vectors; each candidate with both of its scores."""
+        found = self._words.find(query, scope, depth)
+        words = {item.key: score for score, item in found}
+        candidates = {item.key: item for _, item in found}
+        if not meaning or not query.text or not self._has_vectors:
+            return fuse.fuse(candidates, words, {}, 0.0)
+        near, scores = self._near(query, scope)
+        further = [item.key for _, item in near if item.key not in candidates]
+        candidates.update((item.key, item) for _, item in near if item.key not in candidates)
+        words.update(self._words.scores(query, further))
+        share = fuse.share_of(len(query.terms), symbol=bool(query.symbol))
+        return fuse.fuse(candidates, words, scores.of(candidates), share, scores.middle)
+
+    def _near(self, query: Query, scope: Scope) -> tuple[list[tuple[float, Candidate]], Nearness]:
+        """The nearest chunks that meet all conditions, and how near any other is."""
+        assert self._embedder is not None, "an index with vectors names its embedder"
+        scores = self._vectors.nearness(self._embedder.embed_query(query.text))
         conditional = bool(query.phrases or query.excluded or query.only.symbols or query.without.symbols)
-        depth = _NARROW_DEPTH if conditional else _DEPTH
-        found = self._vectors.find(embedder.embed_query(query.text), scope, depth)
-        if not conditional:
-            return found
-        kept = self._words.fetch([item.key for _, item in found], self._words.conditions(query, scope))
-        return [(score, kept[item.key]) for score, item in found if item.key in kept][:_DEPTH]
+        found = scores.nearest(scope, _NARROW_DEPTH if conditional else _DEPTH)
+        if conditional:
+            kept = self._words.fetch([item.key for _, item in found], self._words.conditions(query, scope))
+            found = [(score, kept[item.key]) for score, item in found if item.key in kept][:_DEPTH]
+        return found, scores
 
     def _with_definitions(self, items: list[Scored], query: Query, scope: Scope) -> list[Scored]:
         """Definitions of what the query names take part even if neither retriever found them."""

@@ -57,12 +57,16 @@ class Words:
         """The chunks of these names, those that also meet the conditions."""
         if not keys:
             return {}
-        one = [
-            self._all([self._term("path", path), self._query.term_query(self._schema, "ordinal", ordinal)])
-            for path, ordinal in keys
-        ]
-        clauses = [*conditions, (self._occur.Must, self._silent(self._any(one)))]
+        clauses = [*conditions, (self._occur.Must, self._named_by(keys))]
         return {found.key: found for _, found in self.search(clauses, len(keys))}
+
+    def scores(self, query: Query, keys: Sequence[Key]) -> dict[Key, float]:
+        """How well the wanted words fit these chunks; those without any are left out."""
+        wanted = self._wanted(query)
+        if not keys or not wanted:
+            return {}
+        clauses = [(self._occur.Must, self._any(wanted)), (self._occur.Must, self._named_by(keys))]
+        return {found.key: score for score, found in self.search(clauses, len(keys))}
 
     def defining(self, names: Iterable[str], paths: Iterable[str], limit: int) -> list[Candidate]:
         """Chunks of these files in which one of the names is defined."""
@@ -143,6 +147,13 @@ class Words:
             if barred:
                 clauses.append((must_not, self._in(field, barred)))
         return clauses
+
+    def _named_by(self, keys: Sequence[Key]) -> tantivy.Query:
+        one = [
+            self._all([self._term("path", path), self._query.term_query(self._schema, "ordinal", ordinal)])
+            for path, ordinal in keys
+        ]
+        return self._silent(self._any(one))
 
     def _phrase(self, text: str) -> tantivy.Query:
         words: list[Any] = subwords(text)

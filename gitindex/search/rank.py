@@ -35,11 +35,11 @@ _WANTED = {
 }
 _DEFINES_ALL = 1.0  # the whole query is the name defined here
 _DEFINES_CODE = 0.3  # a word spelled like code is
-_DEFINES_WORD = 0.1  # the sub-words of the name are words of the sentence
-_PATH = 0.15
-_COHERENCE = 0.1
-_REPEAT = 0.85  # each further chunk of one file counts a little less
-_ANCHOR = 0.9  # a file's head tells where, a chunk tells what
+_DEFINES_WORD = 0.15  # the sub-words of the name are words of the sentence
+_PATH = 0.1
+_COHERENCE = 0.03
+_REPEAT = 0.98  # each further chunk of one file counts a little less
+_ANCHOR = 0.6  # a file's head tells where, a chunk tells what
 
 
 def rank(found: Iterable[Scored], query: Query) -> list[Scored]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gitindex.search.candidate import Candidate, Scored
 from gitindex.search.filekind import file_kind
-from gitindex.search.fuse import fuse
+from gitindex.search.fuse import fuse, share_of
 from gitindex.search.parse import parse
 from gitindex.search.rank import limit_per_file, rank
 from gitindex.search.snippet import around, excerpt
@@ -75,18 +75,30 @@ def test_one_file_does_not_crowd_out_the_others() -> None:
 
 def test_fusion_names_the_layers_and_keeps_scores_within_one() -> None:
     both, words, sense = chunk("both.py"), chunk("words.py"), chunk("sense.py")
-    found = fuse([(4.0, both), (2.0, words)], [(0.9, both), (0.5, sense), (0.1, words)], 0.4)
+    found = fuse(
+        {item.key: item for item in (both, words, sense)},
+        {both.key: 4.0, words.key: 2.0},
+        {both.key: 0.9, sense.key: 0.5, words.key: 0.1},
+        0.4,
+        middle=0.1,
+    )
     by_path = {item.candidate.path: item for item in found}
     assert by_path["both.py"].layers == ("lexical", "dense")
     assert by_path["sense.py"].layers == ("dense",)
+    assert by_path["words.py"].layers == ("lexical",)
     assert all(0 <= item.score <= 1 for item in found)
     assert max(found, key=lambda item: item.score).candidate == both
 
 
 def test_without_one_retriever_the_other_counts_whole() -> None:
-    assert fuse([(3.0, chunk("a.py"))], [], 0.4)[0].score == 1.0
-    assert fuse([], [(0.3, chunk("a.py"))], 0.4)[0].score == 1.0
-    assert fuse([], [], 0.4) == []
+    one = chunk("a.py")
+    assert fuse({one.key: one}, {one.key: 3.0}, {}, 0.4)[0].score == 1.0
+    assert fuse({one.key: one}, {}, {one.key: 0.3}, 0.4)[0].score == 1.0
+    assert fuse({}, {}, {}, 0.4) == []
+
+
+def test_a_name_is_spelled_and_a_sentence_meant() -> None:
+    assert share_of(1, symbol=True) < share_of(2, symbol=False) < share_of(8, symbol=False)
 
 
 def test_snippets_are_the_matching_lines() -> None:
