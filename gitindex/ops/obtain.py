@@ -58,7 +58,7 @@ class Way:
         """Raises IntegrityError (try the next ancestor), RemoteUnavailable, RemoteDenied, StorageFull."""
         steps.reach("fetch.download")
         share, claim = self.share, found.claim
-        table = fetch.read_toc(share.transport, share.names, claim)
+        table = fetch.read_toc(share.transport, share.names, claim, self.patience)
         staging = self.area / f"staged-{claim.toc.sha256[:16]}"
         _forget_others(self.area, staging)
         here = _here(table, self.stores, self.area / "reuse", staging)

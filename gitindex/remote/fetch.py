@@ -17,7 +17,7 @@ from gitindex.remote.download import Wanted
 from gitindex.remote.names import Names
 from gitindex.remote.objects import Packed
 from gitindex.remote.toc import Toc, TocEntry
-from gitindex.remote.transport import Transport, get
+from gitindex.remote.transport import Patience, Transport, get
 from gitindex.trust.claim import SnapshotClaim
 
 
@@ -44,7 +44,9 @@ class FetchPlan:
         return sum({one.entry.packed.sha256: one.entry.packed.size for one in self.reuse}.values())
 
 
-def read_toc(transport: Transport, names: Names, claim: SnapshotClaim) -> Toc:
+def read_toc(
+    transport: Transport, names: Names, claim: SnapshotClaim, patience: Patience | None = None
+) -> Toc:
     """The table that a verified claim names.
 
     Raises IntegrityError when it is missing or other than signed: fall back to the next ancestor.
@@ -53,7 +55,8 @@ def read_toc(transport: Transport, names: Names, claim: SnapshotClaim) -> Toc:
     if claim.toc.size > toc.MAX_TOC_BYTES:
         raise IntegrityError(f"the table of contents {key} is too large", hint="gitindex verify")
     try:
-        stored = get(transport, key, max_bytes=claim.toc.size)
+        seconds = (patience or Patience()).seconds(claim.toc.size)
+        stored = get(transport, key, max_bytes=claim.toc.size, seconds=seconds)
     except RemoteMissing as error:
         raise IntegrityError(
             f"the table of contents {key} is gone", hint="push the commit again", commit=claim.commit

@@ -147,10 +147,10 @@ def pinned(team: Team, environment: Environment | None = None):
 def many_files(count: int) -> Iterator[tuple[str, str]]:
     """A project of some size, with text that does not compress to nothing."""
     for number in range(count):
-        digest = hashlib.sha256(str(number).encode()).hexdigest()
-        body = "\n\n".join(
-            f"def f_{digest[at : at + 6]}_{number}(value):\n    '''{hashlib.sha256(f'{number}/{at}'.encode()).hexdigest()}'''\n"
-            f"    return value + {at}"
-            for at in range(0, 40, 2)
-        )
+        body = "\n\n".join(_function(number, at) for at in range(20))
         yield f"src/m{number % 10}/file_{number}.py", body + "\n"
+
+
+def _function(number: int, at: int) -> str:
+    noise = hashlib.sha256(f"{number}/{at}".encode()).hexdigest()
+    return f"def f_{noise[:6]}_{number}(value):\n    '''{noise}'''\n    return value + {at}"

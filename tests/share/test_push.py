@@ -28,7 +28,7 @@ MARKERS = {
 
 
 def test_nothing_but_the_commit_leaves_the_machine(team: Team):
-    """Dirty, staged, untracked, ignored, stashed, other branches, rewritten history: scanned in every uploaded object."""
+    """Dirty, staged, untracked, ignored, stashed, other branches, rewritten history: every object is scanned."""
     repo = team.origin
     team.build()
     repo.git("switch", "-q", "-c", "topic")
@@ -223,7 +223,7 @@ def test_condemned_objects_are_written_again(team: Team):
 
 def test_a_damaged_build_is_not_pushed(team: Team):
     team.build()
-    codebase, at = open_area(team.origin.root, team.ci, "HEAD")
+    codebase, _ = open_area(team.origin.root, team.ci, "HEAD")
     victim = next(codebase.layout.lexicals.rglob("*.store"))
     victim.write_bytes(victim.read_bytes()[:-1] + b"x")
     with pytest.raises(GitindexError) as refused:

@@ -1,0 +1,73 @@
+"""RE-2, RE-3, RE-6: `kill -9` at every step of push and fetch leaves the old or the new, and a retry works."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from gitindex.lifecycle import gc
+from gitindex.ops.codebase import open_codebase
+from gitindex.store import steps
+from tests.share.crashing import kill_at
+from tests.share.team import Team
+
+# A fetch ends in a publish: its decisive steps belong to the campaign.
+CAMPAIGN = {
+    "push": steps.REMOTE_STEPS["push"],
+    "fetch": (
+        *steps.REMOTE_STEPS["fetch"],
+        *("publish.flush", "publish.install", "publish.manifest", "publish.swap", "publish.state"),
+    ),
+}
+QUICK = {"push.manifest", "fetch.installed", "publish.swap"}
+CASES = [
+    pytest.param(verb, step, marks=() if step in QUICK else pytest.mark.slow)
+    for verb, names in CAMPAIGN.items()
+    for step in names
+]
+
+
+def test_every_remote_step_has_a_crash_test():
+    listed = {name for names in steps.REMOTE_STEPS.values() for name in names}
+    assert listed <= {step for names in CAMPAIGN.values() for step in names}
+
+
+@pytest.mark.parametrize(("verb", "step"), CASES)
+def test_kill_leaves_old_or_new(team: Team, verb: str, step: str):
+    team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    team.fetch(repo)
+    old = team.digest(repo)
+    team.commit("B", **{"b.py": "def beta(): pass\n", "new.py": "def new(): pass\n"})
+    team.build()
+    if verb == "fetch":
+        team.push()
+        repo.git("pull", "-q")
+    assert kill_at(step, verb, team, repo) == -signal.SIGKILL, f"{verb} never reached {step}"
+    if verb == "push":
+        repo.git("pull", "-q")
+        published = [team.names.manifest_commit(one.key) for one in team.transport.list(team.names.manifests)]
+        assert (repo.git("rev-parse", "HEAD") in published) == (step == "push.done")
+        assert team.push().status == "ok"
+    else:
+        assert team.digest(repo) in (old, team.clean(repo))
+    done = team.fetch(repo)
+    assert done.base_commit == repo.git("rev-parse", "HEAD")
+    assert team.digest(repo) == team.clean(repo)
+    layout = open_codebase(repo.root, team.mate).layout
+    gc.collect(layout, now_ms=2**45)
+    assert list(layout.staging.iterdir()) == []
+    assert team.digest(repo) == team.clean(repo)
+
+
+def test_what_a_killed_fetch_downloaded_is_not_downloaded_again(team: Team):
+    team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    assert kill_at("fetch.staged", "fetch", team, repo) == -signal.SIGKILL
+    done = team.fetch(repo)
+    assert done.objects["downloaded"] == 0
+    assert done.objects["reused"] > 10
+    assert team.digest(repo) == team.clean(repo)
