@@ -1,0 +1,112 @@
+"""Every command: documented, the same options, one JSON object, an exit code (UI-1)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import click
+import pytest
+
+from gitindex.cli.main import COMMANDS, group
+from tests import harness
+from tests.gitrepo import GitRepo
+from tests.house.graph import REPOSITORY
+from tests.house.reference import commands, render
+
+DOCS = ("README.md", "docs/cli.md", "docs/configuration.md", "docs/exit-codes.md", "docs/design.md")
+# A minimal call of each command; what stands after it is what it answers in a repository without an index.
+SERVICES = {"mcp", "hooks run", "hooks worker"}  # speak protocols of their own on stdout
+
+
+def test_the_reference_is_complete():
+    """`docs/cli.md` is what the commands say of themselves; `python -m tests.house.reference` writes it."""
+    assert (REPOSITORY / "docs" / "cli.md").read_text("utf-8") == render()
+
+
+def test_every_command_has_its_file_and_its_line():
+    files = {path.stem.removeprefix("cmd_").replace("_", "-") for path in (REPOSITORY / "gitindex/cli").glob("cmd_*.py")}
+    assert files == set(COMMANDS)
+    assert all(line.endswith(("?", ".")) and len(line) <= 80 for line in COMMANDS.values())
+
+
+@pytest.mark.parametrize("name", [name for name in commands() if name not in SERVICES])
+def test_every_command_takes_the_shared_options(name: str):
+    """UI-1."""
+    options = {option for parameter in commands()[name].params for option in parameter.opts}
+    assert {"--json", "--path"} <= options
+    assert commands()[name].help
+
+
+@pytest.mark.parametrize("name", [name for name in commands() if name not in SERVICES])
+def test_json_is_one_object_whatever_happens(name: str, tmp_path):
+    """UI-1: on an empty directory, with arguments that lead nowhere; text for people goes to stderr on failure."""
+    arguments = [f"{tmp_path / 'out'}" if name == "keys new" else "nowhere" for p in commands()[name].params if needed(p)]
+    extra = [part for p in commands()[name].params if isinstance(p, click.Option) and p.required for part in (p.opts[0], "HEAD")]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    ran = harness.cli(*name.split(), *arguments, *extra, "--json", "--path", str(empty))
+    lines = ran.out.splitlines()
+    assert len(lines) == 1, ran.out
+    answer = json.loads(lines[0])
+    assert isinstance(answer, dict)
+    assert "status" in answer, answer
+    assert ran.code in range(9)
+    assert answer.get("error", {}).get("code") != "defect", answer
+    assert "Traceback" not in ran.err
+
+
+def needed(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Argument) and parameter.required
+
+
+def test_usage_errors_are_json_too(repo: GitRepo):
+    """UI-1."""
+    for arguments in (("nonsense",), ("sync", "--nonsense"), ("search",), ("sync", "--wait", "soon")):
+        ran = harness.cli(*arguments, "--json")
+        assert ran.code in (2, 3), arguments
+        assert json.loads(ran.out)["status"] != "ok"
+
+
+def examples() -> list[tuple[str, str]]:
+    """Every `$ gitindex …` line of a console block."""
+    found = []
+    for name in DOCS:
+        text = (REPOSITORY / name).read_text("utf-8")
+        for block in re.findall(r"^```console\n(.*?)^```", text, re.M | re.S):
+            found += [(name, line[2:]) for line in block.splitlines() if line.startswith("$ gitindex")]
+    return found
+
+
+def test_documented_examples_run(repo: GitRepo, monkeypatch: pytest.MonkeyPatch):
+    """In the order they are written, in one repository; `# exit N` says what is expected when it is not 0."""
+    repo.commit(
+        "one",
+        **{
+            "store/publish.py": 'def publish_snapshot(name):\n    """Publish."""\n    return check(name)\n\n\ndef check(name):\n    return name\n',
+            "docs/note.md": "---\ntags: [design]\ndate: 2026-01-05\n---\n# Publishing\n\nA snapshot is published.\n",
+        },
+    )
+    monkeypatch.chdir(repo.root)
+    assert len(examples()) >= 10
+    for where, line in examples():
+        command, _, remark = line.partition("  #")
+        expected = int(match[1]) if (match := re.search(r"exit (\d+)", remark)) else 0
+        ran = harness.cli(*shlex.split(command)[1:])
+        assert ran.code == expected, f"{where}: {line}\n{ran.out}{ran.err}"
+
+
+def test_hints_name_commands_that_exist():
+    """EN-3: a next step can be typed as printed."""
+    pattern = re.compile(r"""hint=f?["']gitindex ([a-z-]+)""")
+    for path in (REPOSITORY / "gitindex").rglob("*.py"):
+        for name in pattern.findall(path.read_text("utf-8")):
+            assert name in COMMANDS, f"{path.name}: {name}"
+
+
+def test_help_lists_every_command():
+    ran = harness.cli("--help")
+    assert ran.code == 0
+    assert all(f"  {name} " in ran.out for name in COMMANDS)
+    assert isinstance(group, click.Group)

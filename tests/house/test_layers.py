@@ -1,0 +1,126 @@
+"""The shape of the package: layers, doors for side effects, sizes (SN-6, UI-3)."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from importlinter.cli import lint_imports
+
+from tests.house.graph import REPOSITORY, importers, imports, sources
+
+# Each kind of side effect and each heavy package has its door; a new importer is a decision, made here.
+DOORS = {
+    "subprocess": {"gitindex.git.run", "gitindex.hooks.spawn", "gitindex.semantic.process"},
+    "boto3": {"gitindex.remote.transports.s3"},
+    "botocore": {"gitindex.remote.transports.s3"},
+    "mcp": {"gitindex.mcp.server"},
+    "lance": {"gitindex.segment.chunks"},
+    "lancedb": set(),
+    "torch": {"gitindex.extract.embed.transformers"},
+    "sentence_transformers": {"gitindex.extract.embed.transformers"},
+    "pygit2": {"gitindex.git.objects_pygit2"},
+    "cryptography": {"gitindex.trust.keys"},
+    "multiprocessing": {"gitindex.indexing.pool"},
+    "socket": {"gitindex.store.lease"},
+}
+# Who may open segment files: those that write them, and the one that reads them for everybody else.
+MAY_READ_SEGMENTS = ("gitindex.segment", "gitindex.view", "gitindex.store", "gitindex.lifecycle", "gitindex.indexing")
+READERS = {"Facts", "LexicalIndex", "open_table", "batches", "vectors", "read_marker"}
+# Decisions without IO: bytes and values in, values out.
+PURE = ("files.policy", "files.links", "lifecycle.retention", "search.fuse", "trust.verify", "indexing.compose", "extract.depth")
+IO = {"os", "pathlib", "shutil", "subprocess", "sqlite3", "socket", "tempfile", "io"}
+
+
+def test_imports_point_down(monkeypatch: pytest.MonkeyPatch):
+    """The layers contract of pyproject.toml, lazy imports counted."""
+    monkeypatch.chdir(REPOSITORY)
+    assert lint_imports(config_filename="pyproject.toml", no_cache=True) == 0
+
+
+@pytest.mark.parametrize("package", DOORS)
+def test_every_side_effect_has_its_door(package: str):
+    assert importers(package) <= DOORS[package]
+
+
+def test_only_a_view_reads_segments_for_questions():
+    """SN-6, IDX.MUST.001: nobody above `lifecycle` gets hold of a reader of segment files."""
+    offenders = []
+    for name, (path, tree) in sources().items():
+        if name.startswith(MAY_READ_SEGMENTS):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gitindex.segment"):
+                taken = {alias.name for alias in node.names} & READERS - _for_typing(tree)
+                modules = {alias.name for alias in node.names if node.module == "gitindex.segment"}
+                uses = {
+                    found.attr
+                    for found in ast.walk(tree)
+                    if isinstance(found, ast.Attribute)
+                    and isinstance(found.value, ast.Name)
+                    and found.value.id in modules & {"facts", "lexical", "chunks"}
+                }
+                offenders += [f"{path.name}: {reader}" for reader in sorted(taken | uses & READERS)]
+    assert offenders == []
+
+
+def _for_typing(tree: ast.Module) -> set[str]:
+    """Names that are only annotations: they are never called."""
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return READERS - called
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_decisions_do_no_io(module: str):
+    graph = imports()
+    assert graph.find_modules_directly_imported_by(f"gitindex.{module}").isdisjoint(IO)
+
+
+def test_the_environment_is_read_in_few_places():
+    """CF-1: `config` reads it for everybody; git and hooks pass it on to the processes they start."""
+    readers = {
+        name
+        for name, (_, tree) in sources().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv") and getattr(node.value, "id", "") == "os"
+    }
+    assert readers <= {"gitindex.config", "gitindex.git.run", "gitindex.cli.cmd_hooks", "gitindex.hooks.spawn", "gitindex.hooks.__main__"}
+
+
+def test_only_the_command_line_prints():
+    """UI-1: stdout belongs to answers."""
+    printers = {
+        name
+        for name, (_, tree) in sources().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    }
+    assert printers == set()
+
+
+def test_rename_has_one_door():
+    """SN-4: whoever renames inside a store goes through `store.atomic`, which also fsyncs."""
+    renamers = {
+        name
+        for name, (_, tree) in sources().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("rename", "replace") and getattr(node.value, "id", "") == "os"
+    }
+    inside = {name for name in renamers if name.startswith(("gitindex.store", "gitindex.segment", "gitindex.lifecycle", "gitindex.indexing"))}
+    assert inside <= {"gitindex.store.atomic", "gitindex.store.stores", "gitindex.store.log"}
+
+
+def test_modules_are_small_and_finished():
+    """No module over 400 lines, each with a docstring (packages aside), no promises left in comments."""
+    marks = ("TO" + "DO", "FIX" + "ME", "X" + "XX")
+    for name, (path, tree) in sources().items():
+        text = path.read_text("utf-8")
+        assert text.count("\n") <= 400, name
+        assert ast.get_docstring(tree) or path.name == "__init__.py", name
+        assert not any(mark in text for mark in marks), name
+
+
+def test_no_drawers():
+    """A module is named after what it holds."""
+    names = {part for name in sources() for part in name.split(".")}
+    assert names.isdisjoint({"utils", "util", "helpers", "helper", "common", "misc"})

@@ -1,0 +1,199 @@
+"""Compaction, collection and repair (SN-8, SN-9, SN-11)."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitindex.errors import LeaseHeld
+from gitindex.lifecycle import compact, gc, retention
+from gitindex.model.ids import ulid
+from gitindex.ops import maintain
+from gitindex.store import manifests
+from tests import harness
+from tests.gitrepo import GitRepo
+from tests.hostile.midway import once_at
+
+times = st.integers(0, 2**46)
+
+
+@given(st.lists(times, min_size=1, max_size=30, unique=True), st.data(), times)
+def test_retention_keeps_what_it_must(stamps, data, now):
+    """SN-9: the active one, at least five published ones, everything younger than ten minutes; nothing never active."""
+    ids = [ulid(stamp) for stamp in stamps]
+    active = data.draw(st.sampled_from(ids))
+    kept = retention.retained(ids, active, now)
+    published = sorted((found for found in ids if found <= active), reverse=True)
+    assert active in kept
+    assert kept <= set(published)
+    assert set(published[: retention.KEEP_AT_LEAST]) <= kept
+    for found in published:
+        young = now - retention.born_ms(found) < retention.KEEP_YOUNGER_MS
+        assert (found in kept) == (young or found in published[: retention.KEEP_AT_LEAST])
+    assert retention.retained(reversed(ids), active, now) == kept
+
+
+@given(times)
+def test_ids_carry_their_time(stamp):
+    """SN-9: staging expires by its name; what is no id counts as ancient."""
+    found = ulid(stamp)
+    assert retention.born_ms(found) == stamp
+    assert not retention.expired_staging(found, stamp + retention.STAGING_TTL_MS)
+    assert retention.expired_staging(found, stamp + retention.STAGING_TTL_MS + 1)
+    assert retention.born_ms("lost+found") == 0
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(0, 10**9), min_size=2, max_size=8))
+def test_ids_sort_by_time(stamps):
+    assert [retention.born_ms(found) for found in sorted(map(ulid, stamps))] == sorted(stamps)
+
+
+def history(repo: GitRepo, count: int) -> None:
+    for at in range(count):
+        repo.commit(f"c{at}", **{"a.py": f"def a(): return {at}\n", f"m{at % 3}.py": f"M = {at}\n"})
+        harness.index(repo.root)
+
+
+def test_gc_keeps_the_active_and_what_it_references(repo: GitRepo):
+    """SN-9: the oldest segments stay, because the active snapshot still stands on them."""
+    history(repo, 8)
+    layout = harness.codebase(repo.root).layout
+    before = harness.digest_of(repo.root)
+    assert harness.cli("gc", "--json", "--path", str(repo.root)).json["removed"] == 0, "all are young"
+    planned = gc.plan(layout, 2**45)
+    report = gc.collect(layout, now_ms=2**45)
+    assert report.plan.snapshots == planned.snapshots
+    assert len(manifests.ids(layout)) == retention.KEEP_AT_LEAST
+    assert len(list(layout.segments.iterdir())) == 8
+    assert harness.digest_of(repo.root) == before
+    assert harness.audited(repo.root).clean
+
+
+def test_gc_waits_for_readers_and_writers(repo: GitRepo):
+    """SN-9, IDX.MUST.005: an open view keeps it out."""
+    history(repo, 2)
+    layout = harness.codebase(repo.root).layout
+    with harness.view(repo.root), pytest.raises(LeaseHeld):
+        gc.collect(layout, wait=0.05)
+    gc.collect(layout, wait=0.05)
+
+
+def test_gc_removes_stale_staging_only(repo: GitRepo):
+    """SN-9: thirty minutes."""
+    history(repo, 1)
+    layout = harness.codebase(repo.root).layout
+    now = time.time_ns() // 1_000_000
+    old, young = ulid(now - 31 * 60_000), ulid(now - 29 * 60_000)
+    for name in (old, young):
+        (layout.staging / name).mkdir()
+    gc.collect(layout)
+    assert [path.name for path in layout.staging.iterdir()] == [young]
+
+
+def test_compaction_merges_and_changes_nothing(repo: GitRepo):
+    """SN-8, SN-10: one segment, no tombstones, the same digest."""
+    history(repo, 6)
+    layout = harness.codebase(repo.root).layout
+    before = harness.digest_of(repo.root)
+    report = compact.compact(layout)
+    assert report is not None
+    assert (report.segments_before, report.segments_after, report.rebased) == (6, 1, False)
+    assert report.tombstones_before > 0
+    assert harness.digest_of(repo.root) == before
+    assert harness.audited(repo.root).clean
+    assert compact.compact(layout) is None
+    assert harness.cli("compact", "--json", "--path", str(repo.root)).json["noop"]
+
+
+@pytest.mark.parametrize("provider", ["none", "fake"])
+def test_compaction_rebases_on_what_was_published_meanwhile(repo: GitRepo, tmp_path: Path, provider: str):
+    """SN-8: built without the lease, published with it; the newer segments stay on top."""
+    repo.commit("config", **{".gitindex.toml": f"[embedding]\nprovider = '{provider}'\n"})
+    history(repo, 4)
+    layout = harness.codebase(repo.root).layout
+
+    def publish() -> None:
+        repo.commit("meanwhile", **{"a.py": "def newer(): pass\n", "fresh.py": "F = 1\n"})
+        repo.git("rm", "-q", "m1.py")
+        harness.index(repo.root)
+
+    with once_at("compact.publish", publish):
+        report = compact.compact(layout)
+    assert report is not None
+    assert report.rebased
+    assert report.segments_after < report.segments_before
+    assert harness.audited(repo.root).clean
+    assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
+    assert harness.index(repo.root).noop
+    compact.compact(layout)
+    assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
+
+
+def test_compaction_gives_way_to_a_reindex(repo: GitRepo):
+    """SN-8: when the prefix it merged is gone, its work is too."""
+    history(repo, 3)
+    layout = harness.codebase(repo.root).layout
+    with once_at("compact.publish", lambda: harness.index(repo.root, full=True)), pytest.raises(LeaseHeld):
+        compact.compact(layout)
+    assert harness.audited(repo.root).clean
+
+
+@pytest.mark.slow
+def test_compaction_happens_when_overdue(repo: GitRepo):
+    """SN-8: 48 segments, by the sync that brings the 48th."""
+    history(repo, compact.OVERDUE_SEGMENTS)
+    assert maintain.after_sync(harness.codebase(repo.root)).compacted
+    with harness.view(repo.root) as view:
+        assert len(view.manifest.segments) == 1
+    assert harness.audited(repo.root).clean
+
+
+def test_overdue_is_a_matter_of_counts(repo: GitRepo, monkeypatch: pytest.MonkeyPatch):
+    """SN-8, IDX.MUST.007."""
+    history(repo, 3)
+    with harness.view(repo.root) as view:
+        assert not compact.overdue(view.manifest)
+        monkeypatch.setattr(compact, "OVERDUE_SEGMENTS", 3)
+        assert compact.overdue(view.manifest)
+        monkeypatch.undo()
+        monkeypatch.setattr(compact, "OVERDUE_TOMBSTONES", 1)
+        assert compact.overdue(view.manifest)
+
+
+def test_repair_rebuilds_only_what_was_damaged(repo: GitRepo):
+    """SN-11: the files of the damaged segment, nothing else; the other segments keep their place."""
+    repo.commit("one", **{f"m{at}.py": f"M = {at}\n" for at in range(10)})
+    harness.index(repo.root)
+    repo.commit("two", **{"extra.py": "E = 1\n", "m0.py": "M = 'zero'\n"})
+    harness.index(repo.root)
+    layout = harness.codebase(repo.root).layout
+    before = harness.digest_of(repo.root)
+    with harness.view(repo.root) as view:
+        first, second = (segment.id for segment in view.manifest.segments)
+    facts = layout.facts(second)
+    facts.write_bytes(facts.read_bytes()[:-1] + b"!")
+    ran = harness.cli("repair", "--json", "--path", str(repo.root)).json
+    assert (ran["scope"], ran["files_rebuilt"]) == ("files", 2)
+    assert harness.digest_of(repo.root) == before
+    with harness.view(repo.root) as view:
+        kept = [segment.id for segment in view.manifest.segments]
+    assert first in kept
+    assert second not in kept
+    assert harness.cli("repair", "--json", "--path", str(repo.root)).json["scope"] == "none"
+
+
+def test_a_failed_sync_leaves_nothing_behind(repo: GitRepo):
+    """SN-4, SN-5: staging is empty, the state says what happened, the snapshot is the old one."""
+    repo.commit("one", **{"a.py": "A = 1\n"})
+    first = harness.index(repo.root)
+    repo.commit("two", **{"A.py": "A = 2\n"})
+    assert harness.cli("sync", "--path", str(repo.root)).code == 1
+    layout = harness.codebase(repo.root).layout
+    assert list(layout.staging.iterdir()) == []
+    assert manifests.active_id(layout) == first.snapshot_id
+    assert manifests.ids(layout) == [first.snapshot_id]
