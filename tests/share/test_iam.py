@@ -13,6 +13,7 @@ import pytest
 
 from gitindex.errors import RemoteDenied
 from gitindex.ops.remotegc import remote_gc
+from tests.remote.faults import FaultProxy
 from tests.remote.servers import BUCKET, Server, client
 from tests.share.conftest import on_server
 from tests.share.team import Team
@@ -98,16 +99,16 @@ def test_the_collector_collects(on_moto: Team, become: Become):
     assert remote_gc(team.origin.root, team.ci, keep=1, days=0, grace=0.0).manifests["dropped"] == 1
 
 
-def test_a_missing_list_permission_is_named(on_moto: Team, become: Become):
-    """Without it a server answers 403 for what does not exist."""
+def test_a_missing_list_permission_is_named(on_moto: Team, moto_server: Server):
+    """Without it AWS answers 403 for what does not exist (moto answers 404, so a proxy speaks for AWS)."""
     team = on_moto
     repo = team.clone()
-    team.trust(repo)
-    statement = json.loads(policy("reader"))
-    statement["Statement"] = [one for one in statement["Statement"] if "s3:ListBucket" not in one["Action"]]
-    become(json.dumps(statement))
-    with pytest.raises(RemoteDenied, match="s3:ListBucket") as refused:
-        team.fetch(repo)
+    with FaultProxy(moto_server.endpoint) as proxy:
+        proxy.add("status", status=403, path="/man/")
+        through = replace(team.mate, endpoint=proxy.endpoint)
+        team.trust(repo, environment=through)
+        with pytest.raises(RemoteDenied, match="s3:ListBucket") as refused:
+            team.fetch(repo, through)
     assert "s3:ListBucket" in str(refused.value.hint)
 
 
