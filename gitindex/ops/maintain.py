@@ -11,7 +11,9 @@ from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseHeld
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import check, compact, control, gc
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.sync import SyncOptions, SyncReport, sync
+from gitindex.ops.report import SyncReport
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.store import lease, manifests, state, steps, stores
 from gitindex.store.stores import StoreInfo
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -84,6 +86,8 @@ def upgrade(
     stays active until the new one is published.
     """
     layout = codebase.layout
+    if not layout.readers.exists():
+        return "current", None  # nothing was ever indexed here
     with lease.hold(layout, "upgrade", wait=5):
         steps.reach("upgrade.validate")
         try:
