@@ -16,7 +16,9 @@ from gitindex.config import Environment, environment
 from gitindex.lifecycle.digest import Digest, digest
 from gitindex.ops.audit import Audit, audit
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.sync import SyncOptions, SyncReport, sync
+from gitindex.ops.report import SyncReport
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.view.snapshot import SnapshotView, open_active
 
 FEW = {"workers": 1, "lease_wait": 5.0}

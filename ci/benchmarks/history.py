@@ -11,7 +11,8 @@ from benchmarks.corpus import git
 from benchmarks.retrieval import Ask, systems
 from gitindex.config import Environment
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.view.snapshot import open_active
 
 COMMITS, MOST_FILES, DEPTH = 200, 8, 10

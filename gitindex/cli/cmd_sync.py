@@ -14,7 +14,9 @@ from gitindex.cli.progress import bar
 from gitindex.hooks import note
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.maintain import after_sync
-from gitindex.ops.sync import SyncOptions, SyncReport, sync
+from gitindex.ops.report import SyncReport
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 
 
 @command("Index what changed since the last snapshot and publish a new one.")

@@ -192,7 +192,8 @@ def _index_once(root: Path, commit_only: bool) -> str:
     from gitindex import config
     from gitindex.ops.codebase import open_codebase
     from gitindex.ops.maintain import after_sync
-    from gitindex.ops.sync import SyncOptions, sync
+    from gitindex.ops.sync import sync
+    from gitindex.ops.target import SyncOptions
 
     config.calm_numpy()
     codebase = open_codebase(root, config.environment())

@@ -14,7 +14,8 @@ from gitindex.lifecycle import check, control
 from gitindex.lifecycle.check import Problem
 from gitindex.lifecycle.digest import Digest, digest
 from gitindex.ops.codebase import Codebase, assemble
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.store import manifests
 from gitindex.view.snapshot import SnapshotView, open_active
 

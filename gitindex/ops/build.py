@@ -21,10 +21,13 @@ from gitindex.indexing.write import Progress
 from gitindex.lifecycle import compact
 from gitindex.model.manifest import Manifest
 from gitindex.ops import obtain, sharing
+from gitindex.ops.base import Base
 from gitindex.ops.buildarea import built, open_area
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.report import SyncReport
 from gitindex.ops.start import Seeker, Start
-from gitindex.ops.sync import Base, SyncOptions, SyncReport, locked_sync
+from gitindex.ops.sync import locked_sync
+from gitindex.ops.target import SyncOptions
 from gitindex.remote.transport import OnProgress
 from gitindex.store import manifests, stores
 

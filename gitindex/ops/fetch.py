@@ -16,11 +16,14 @@ from gitindex.git.repo import distance, resolve
 from gitindex.indexing.write import Progress
 from gitindex.model.manifest import Origin
 from gitindex.ops import obtain, sharing, trust
+from gitindex.ops.base import Base
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.obtain import Obtained, Way
 from gitindex.ops.published import Finder, Published
+from gitindex.ops.report import SyncReport
 from gitindex.ops.sharing import Share
-from gitindex.ops.sync import Base, SyncOptions, SyncReport, locked_sync, sync
+from gitindex.ops.sync import locked_sync, sync
+from gitindex.ops.target import SyncOptions
 from gitindex.remote.transport import OnProgress, Patience
 from gitindex.store import log, manifests, steps, stores
 from gitindex.store.layout import Layout

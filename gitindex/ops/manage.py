@@ -15,7 +15,8 @@ from gitindex.gate import Outcome, Proof
 from gitindex.indexing.write import Progress
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.status import status as describe
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.store import lease, readers, stores
 from gitindex.view.snapshot import open_active
 

@@ -10,8 +10,10 @@ from gitindex.errors import IncompatibleVersion, IntegrityError
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import compact, control, repair
 from gitindex.lifecycle.repair import RepairPlan
+from gitindex.ops.base import Base
 from gitindex.ops.codebase import Codebase, fresh_state
-from gitindex.ops.sync import Base, SyncOptions, locked_sync
+from gitindex.ops.sync import locked_sync
+from gitindex.ops.target import SyncOptions
 from gitindex.store import atomic, manifests, steps, stores
 from gitindex.view.snapshot import SnapshotView, open_active
 

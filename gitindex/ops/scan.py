@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitindex import config
 from gitindex.ops.codebase import Codebase, make_policy, read_root_file
-from gitindex.ops.sync import SyncOptions, open_source
+from gitindex.ops.target import SyncOptions, open_source
 from gitindex.search.fallback import Scan
 from gitindex.search.hit import Found
 from gitindex.search.request import Request

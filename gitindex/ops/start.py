@@ -15,12 +15,12 @@ from gitindex.errors import GitindexError, IntegrityError
 from gitindex.git.repo import ancestors
 from gitindex.model.manifest import Manifest, Origin
 from gitindex.ops import keys, sharing
+from gitindex.ops.base import Base
 from gitindex.ops.buildarea import builds
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.obtain import Obtained, Way, install_below
 from gitindex.ops.published import DEPTH, Finder, Published
 from gitindex.ops.sharing import Share
-from gitindex.ops.sync import Base
 from gitindex.remote.transport import OnProgress
 from gitindex.store import install
 from gitindex.store.integrity import Verifier

@@ -9,7 +9,7 @@ from typing import Any
 from gitindex import config, gate
 from gitindex.errors import GitError, GitindexError, IncompatibleVersion, IntegrityError
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.sync import SyncOptions, make_plan, open_source
+from gitindex.ops.target import SyncOptions, make_plan, open_source
 from gitindex.ops.truth import truth
 from gitindex.store import state
 from gitindex.view.snapshot import SnapshotView, open_active

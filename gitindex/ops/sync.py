@@ -7,62 +7,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from gitindex import config
-from gitindex.errors import GitindexError, IntegrityError
+from gitindex.errors import GitindexError
 from gitindex.extract.embed.registry import open_embedder
-from gitindex.files.ignore import fingerprint as ignore_fingerprint
 from gitindex.indexing.compose import marker
-from gitindex.indexing.plan import Plan, Planner, refuse_failures
+from gitindex.indexing.plan import Plan, refuse_failures
 from gitindex.indexing.vectors import VectorCache, Vectors
 from gitindex.indexing.write import Outcome, Progress, Task, write
 from gitindex.model import portable
-from gitindex.model.changes import ChangeSet
-from gitindex.model.ids import blob_id, ulid
-from gitindex.model.manifest import Artifact, Counts, FileError, Manifest, Origin, Segment
-from gitindex.ops.codebase import Codebase, fresh_state, make_policy, read_root_file
+from gitindex.model.ids import ulid
+from gitindex.model.manifest import Artifact, Manifest, Origin, Segment
+from gitindex.ops.base import Base, ChooseBase, choose_base
+from gitindex.ops.codebase import Codebase, fresh_state, make_policy
+from gitindex.ops.report import SyncReport, elapsed, published, unchanged
+from gitindex.ops.target import SyncOptions, ignore_fingerprint, make_plan, moved, open_source
 from gitindex.source.candidate import Source
-from gitindex.source.directory import DirectorySource
-from gitindex.source.gittree import GitSource, open_commit, open_worktree
-from gitindex.store import atomic, clone, lease, log, publish, state, stores
+from gitindex.store import atomic, lease, log, publish, state, stores
 from gitindex.store.integrity import Verifier
-from gitindex.store.layout import Layout
 from gitindex.store.progress import indexing_state
 from gitindex.view.snapshot import SnapshotView, open_active
-
-LEASE_WAIT = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class SyncOptions:
-    full: bool = False  # write every file anew
-    commit_only: bool = False  # `rev` without the working tree
-    rev: str = "HEAD"
-    allow_degraded: bool = False
-    lease_wait: float = LEASE_WAIT
-    workers: int = 0  # 0: as many as cores
-    lease_ttl_ms: int = lease.TTL_MS
-    portable: bool = False  # the marker names no path of this machine: the snapshot is for others
-    share: Callable[[str], bool] | None = None  # the paths to write; None: all (RE-8)
-
-
-@dataclass(frozen=True, slots=True)
-class SyncReport:
-    status: str
-    snapshot_id: str
-    parent_snapshot_id: str | None
-    noop: bool
-    changes: dict[str, int]
-    counts: dict[str, int]
-    elapsed_ms: int
-    timings_ms: dict[str, int]
-    commit: str | None
-    degraded: bool
-    errors: tuple[FileError, ...]
-    seeded_from: str | None = None
 
 
 def sync(
@@ -80,7 +46,7 @@ def sync(
     try:
         report = locked_sync(codebase, chosen, progress, started)
     except GitindexError as error:
-        log.append(codebase.layout, "sync_failed", code=error.code, elapsed_ms=_elapsed(started))
+        log.append(codebase.layout, "sync_failed", code=error.code, elapsed_ms=elapsed(started))
         raise
     log.append(
         codebase.layout,
@@ -94,17 +60,6 @@ def sync(
     return report
 
 
-def open_source(codebase: Codebase, options: SyncOptions, *, bulk: bool) -> Source:
-    limit = codebase.settings.index.limits.file_bytes
-    if codebase.repo is None:
-        return DirectorySource(codebase.root, max_bytes=limit)
-    if options.commit_only:
-        return open_commit(codebase.repo, options.rev, max_bytes=limit, bulk=bulk)
-    untracked = codebase.settings.index.untracked
-    nested = codebase.settings.index.submodules
-    return open_worktree(codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk)
-
-
 def _nothing_to_do(codebase: Codebase, options: SyncOptions, started: float) -> SyncReport | None:
     """A report when the active snapshot already is the present tree; needs no lease."""
     with ExitStack() as stack:
@@ -114,59 +69,10 @@ def _nothing_to_do(codebase: Codebase, options: SyncOptions, started: float) -> 
         stack.enter_context(view)
         source = stack.enter_context(open_source(codebase, options, bulk=False))
         plan = make_plan(codebase, view, source, options)
-        if not plan.empty or plan.errors or _moved(view.manifest, source):
+        if not plan.empty or plan.errors or moved(view.manifest, source):
             return None
         state.touch_used(codebase.layout)
-        return _noop(view.manifest, started)
-
-
-def make_plan(
-    codebase: Codebase,
-    view: SnapshotView | None,
-    source: Source,
-    options: SyncOptions,
-    *,
-    whole: bool = False,
-) -> Plan:
-    rules = _ignore_bytes(codebase, source, options)
-    planner = Planner(view, source, make_policy(codebase.settings, rules))
-    plan = planner.plan(whole=whole or (view is not None and _rules_changed(view, source, rules)))
-    if options.share is None:
-        return plan
-    return replace(plan, write=tuple(work for work in plan.write if options.share(work.key)))
-
-
-def _ignore_bytes(codebase: Codebase, source: Source, options: SyncOptions) -> bytes | None:
-    if options.commit_only and isinstance(source, GitSource):
-        entry = source.entry(config.IGNORE_NAME.encode())
-        return source.blob(entry.blob) if entry else None
-    return read_root_file(codebase.root, config.IGNORE_NAME)
-
-
-def _rules_changed(view: SnapshotView, source: Source, rules: bytes | None) -> bool:
-    """Other ignore rules may change the fate of any path."""
-    record = view.record(config.IGNORE_NAME)
-    now = blob_id(rules, source.algorithm) if rules is not None else None
-    return now != (record.blob if record else None)
-
-
-def _moved(manifest: Manifest, source: Source) -> bool:
-    """The same files at another commit are a new snapshot too: `indexed_commit` must be true (CS-5)."""
-    now, was = source.state, manifest.git
-    return (was.head_sha, was.dirty) != (now.head_sha, now.dirty) or manifest.degraded
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """The snapshot a sync builds upon."""
-
-    view: SnapshotView | None = None
-    seeded_from: str | None = None
-    whole: bool = False  # compare every path
-    unlist: frozenset[str] = frozenset()  # paths whose lexical documents must go whatever the plan says
-
-
-ChooseBase = Callable[[Codebase, SyncOptions, ExitStack], Base]
+        return unchanged(view.manifest, started)
 
 
 def locked_sync(
@@ -186,12 +92,12 @@ def locked_sync(
         hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
         held = stack.enter_context(hold)
         stack.callback(atomic.remove_tree, layout.transaction(txn))  # a failed try leaves nothing behind
-        base = (choose or _choose_base)(codebase, options, stack)
+        base = (choose or choose_base)(codebase, options, stack)
         source = stack.enter_context(open_source(codebase, options, bulk=base.view is None))
         plan = make_plan(codebase, base.view, source, options, whole=base.whole)
         if _settled(base, plan, source):
             assert base.view is not None
-            return _noop(base.view.manifest, started)
+            return unchanged(base.view.manifest, started)
         if not options.allow_degraded:
             refuse_failures(plan)
         planned = time.monotonic()
@@ -202,13 +108,13 @@ def locked_sync(
                 refuse_failures(replace(plan, errors=outcome.errors))
             written = time.monotonic()
             manifest = _publish(job, outcome, {"plan": planned - started, "write": written - planned})
-        return _report(manifest, outcome, started, written, base.seeded_from)
+        return published(manifest, outcome, started, written, base.seeded_from)
 
 
 def _settled(base: Base, plan: Plan, source: Source) -> bool:
     if base.view is None or base.seeded_from or base.whole:
         return False
-    return plan.empty and not plan.errors and not _moved(base.view.manifest, source)
+    return plan.empty and not plan.errors and not moved(base.view.manifest, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,32 +132,6 @@ class Job:
     @property
     def parent(self) -> SnapshotView | None:
         return self.base.view
-
-
-def _choose_base(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> Base:
-    """Ours, else a sibling's by hard links (ST-4), else nothing."""
-    if options.full:
-        return Base()
-    view = open_active(codebase.layout)
-    if view is not None:
-        return Base(stack.enter_context(view))
-    for sibling in stores.siblings(codebase.home, codebase.layout, fresh_state(codebase)):
-        seeded = _seed(codebase, sibling)
-        if seeded is not None:
-            return Base(stack.enter_context(seeded), seeded_from=sibling.id)
-    return Base()
-
-
-def _seed(codebase: Codebase, sibling: Layout) -> SnapshotView | None:
-    """A damaged or busy sibling is no reason to fail: we can always build."""
-    try:
-        with open_active(sibling) or nullcontext() as theirs:
-            if theirs is None:
-                return None
-            manifest = clone.seed(codebase.layout, codebase.root, sibling, theirs.manifest)
-    except IntegrityError:
-        return None
-    return SnapshotView(codebase.layout, manifest, None, Verifier(codebase.layout))
 
 
 def _task(job: Job, track: Progress) -> Task:
@@ -296,7 +176,7 @@ def _publish(job: Job, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
             canonical_root=str(codebase.root),
             store_id=codebase.layout.id,
             config_fingerprint=codebase.fingerprint,
-            ignore_fingerprint=_ignore_fingerprint(job, outcome),
+            ignore_fingerprint=ignore_fingerprint(codebase, job.source, job.options, parent, outcome),
             lease_epoch=job.lease.epoch,
             git=job.source.state,
             segments=(*(parent.segments if parent else ()), *segments),
@@ -316,63 +196,3 @@ def _publish(job: Job, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
         )
 
     return publish.publish(codebase.layout, job.lease, job.snapshot_id, outcome.staged, verifier, compose)
-
-
-def _ignore_fingerprint(job: Job, outcome: Outcome) -> str:
-    """Recomputed only when an ignore file changed: otherwise the parent's still holds (CF-2)."""
-    touched = {*outcome.written, *outcome.plan.gone}
-    if job.parent is not None and not any(_is_ignore_file(path) for path in touched):
-        return job.parent.manifest.ignore_fingerprint
-    found = [item for path, item in job.source.all().items() if _is_ignore_file(path) and item.skip is None]
-    files = {item.key: content.data for item, content in job.source.read(found)}
-    rules = _ignore_bytes(job.codebase, job.source, job.options)
-    if rules is not None:
-        files[config.IGNORE_NAME] = rules
-    return ignore_fingerprint(files)
-
-
-def _is_ignore_file(path: str) -> bool:
-    return path == config.IGNORE_NAME or path.rpartition("/")[2] == ".gitignore"
-
-
-def _noop(manifest: Manifest, started: float) -> SyncReport:
-    return SyncReport(
-        status="ok",
-        snapshot_id=manifest.snapshot_id,
-        parent_snapshot_id=manifest.parent_snapshot_id,
-        noop=True,
-        changes=ChangeSet().counts(),
-        counts=_short(manifest.counts),
-        elapsed_ms=_elapsed(started),
-        timings_ms={},
-        commit=manifest.git.head_sha,
-        degraded=manifest.degraded,
-        errors=manifest.errors,
-    )
-
-
-def _report(
-    manifest: Manifest, outcome: Outcome, started: float, written: float, seeded: str | None
-) -> SyncReport:
-    return SyncReport(
-        status="ok",
-        snapshot_id=manifest.snapshot_id,
-        parent_snapshot_id=manifest.parent_snapshot_id,
-        noop=False,
-        changes=outcome.changes.counts(),
-        counts=_short(manifest.counts),
-        elapsed_ms=_elapsed(started),
-        timings_ms={**manifest.timings_ms, "publish": _elapsed(written)},
-        commit=manifest.git.head_sha,
-        degraded=manifest.degraded,
-        errors=manifest.errors,
-        seeded_from=seeded,
-    )
-
-
-def _short(counts: Counts) -> dict[str, int]:
-    return {"files": counts.files_indexed, "chunks": counts.chunks_indexed}
-
-
-def _elapsed(since: float) -> int:
-    return round((time.monotonic() - since) * 1000)

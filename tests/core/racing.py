@@ -10,7 +10,8 @@ from pathlib import Path
 from gitindex.errors import LeaseHeld
 from gitindex.lifecycle import check, compact, gc
 from gitindex.lifecycle.digest import digest
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.view.snapshot import open_active
 from tests import harness
 

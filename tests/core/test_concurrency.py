@@ -13,7 +13,8 @@ import pytest
 
 from gitindex.errors import LeaseHeld, LeaseLost
 from gitindex.indexing import write as writing
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.store import lease, manifests, steps
 from tests import harness
 from tests.core.crashing import REPOSITORY

@@ -11,7 +11,8 @@ import pytest
 from gitindex.config import Environment
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.query import QueryAnswer, QueryOptions, query
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.search.hit import Hit
 from gitindex.search.request import Request
 from tests.gitrepo import GitRepo

@@ -11,7 +11,7 @@ import pytest
 from gitindex import config
 from gitindex.ops.codebase import make_policy, read_root_file
 from gitindex.ops.query import query
-from gitindex.ops.sync import SyncOptions, open_source
+from gitindex.ops.target import SyncOptions, open_source
 from gitindex.search.eligible import eligible, read
 from gitindex.search.fallback import Scan
 from gitindex.search.hit import Found

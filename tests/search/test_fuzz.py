@@ -13,7 +13,8 @@ from gitindex.config import Environment
 from gitindex.errors import GitindexError
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.query import _embedder
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.search.engine import Engine
 from gitindex.search.hit import Found
 from gitindex.search.request import MODES, Request

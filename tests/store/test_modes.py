@@ -11,7 +11,8 @@ import pytest
 from gitindex.errors import StoreUnwritable, UsageError
 from gitindex.ops.codebase import fresh_state, open_codebase
 from gitindex.ops.maintain import after_sync
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.sync import sync
+from gitindex.ops.target import SyncOptions
 from gitindex.store import stores
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -19,7 +20,8 @@ from tests.gitrepo import GitRepo
 
 def modes(base: Path) -> dict[str, int]:
     return {
-        str(path.relative_to(base)): stat.S_IMODE(path.lstat().st_mode) for path in (base, *sorted(base.rglob("*")))
+        str(path.relative_to(base)): stat.S_IMODE(path.lstat().st_mode)
+        for path in (base, *sorted(base.rglob("*")))
     }
 
 
@@ -33,7 +35,14 @@ def open_umask():
 
 def exercise(repo: GitRepo, *, shared: bool) -> Path:
     """Everything that writes into a store."""
-    repo.commit("one", **{".gitindex.toml": "[embedding]\nprovider = 'fake'\n", "a.py": "A = 1\n", "b.md": "---\ntags: [x]\n---\n# B\n"})
+    repo.commit(
+        "one",
+        **{
+            ".gitindex.toml": "[embedding]\nprovider = 'fake'\n",
+            "a.py": "A = 1\n",
+            "b.md": "---\ntags: [x]\n---\n# B\n",
+        },
+    )
     codebase = open_codebase(repo.root, harness.environment(), shared=shared)
     sync(codebase, SyncOptions(workers=1))
     repo.commit("two", **{"a.py": "A = 2\n"})

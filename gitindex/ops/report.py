@@ -1,0 +1,69 @@
+"""What a sync has to say."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from gitindex.indexing.write import Outcome
+from gitindex.model.changes import ChangeSet
+from gitindex.model.manifest import Counts, FileError, Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    status: str
+    snapshot_id: str
+    parent_snapshot_id: str | None
+    noop: bool
+    changes: dict[str, int]
+    counts: dict[str, int]
+    elapsed_ms: int
+    timings_ms: dict[str, int]
+    commit: str | None
+    degraded: bool
+    errors: tuple[FileError, ...]
+    seeded_from: str | None = None
+
+
+def unchanged(manifest: Manifest, started: float) -> SyncReport:
+    return SyncReport(
+        status="ok",
+        snapshot_id=manifest.snapshot_id,
+        parent_snapshot_id=manifest.parent_snapshot_id,
+        noop=True,
+        changes=ChangeSet().counts(),
+        counts=_short(manifest.counts),
+        elapsed_ms=elapsed(started),
+        timings_ms={},
+        commit=manifest.git.head_sha,
+        degraded=manifest.degraded,
+        errors=manifest.errors,
+    )
+
+
+def published(
+    manifest: Manifest, outcome: Outcome, started: float, written: float, seeded: str | None
+) -> SyncReport:
+    return SyncReport(
+        status="ok",
+        snapshot_id=manifest.snapshot_id,
+        parent_snapshot_id=manifest.parent_snapshot_id,
+        noop=False,
+        changes=outcome.changes.counts(),
+        counts=_short(manifest.counts),
+        elapsed_ms=elapsed(started),
+        timings_ms={**manifest.timings_ms, "publish": elapsed(written)},
+        commit=manifest.git.head_sha,
+        degraded=manifest.degraded,
+        errors=manifest.errors,
+        seeded_from=seeded,
+    )
+
+
+def _short(counts: Counts) -> dict[str, int]:
+    return {"files": counts.files_indexed, "chunks": counts.chunks_indexed}
+
+
+def elapsed(since: float) -> int:
+    return round((time.monotonic() - since) * 1000)

@@ -1,0 +1,100 @@
+"""What the index should become: the tree to index and the plan that leads there from a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gitindex import config
+from gitindex.files.ignore import fingerprint
+from gitindex.indexing.plan import Plan, Planner
+from gitindex.indexing.write import Outcome
+from gitindex.model.ids import blob_id
+from gitindex.model.manifest import Manifest
+from gitindex.ops.codebase import Codebase, make_policy, read_root_file
+from gitindex.source.candidate import Source
+from gitindex.source.directory import DirectorySource
+from gitindex.source.gittree import GitSource, open_commit, open_worktree
+from gitindex.store import lease
+from gitindex.view.snapshot import SnapshotView
+
+LEASE_WAIT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class SyncOptions:
+    full: bool = False  # write every file anew
+    commit_only: bool = False  # `rev` without the working tree
+    rev: str = "HEAD"
+    allow_degraded: bool = False
+    lease_wait: float = LEASE_WAIT
+    workers: int = 0  # 0: as many as cores
+    lease_ttl_ms: int = lease.TTL_MS
+    portable: bool = False  # the marker names no path of this machine: the snapshot is for others
+    share: Callable[[str], bool] | None = None  # the paths to write; None: all (RE-8)
+
+
+def open_source(codebase: Codebase, options: SyncOptions, *, bulk: bool) -> Source:
+    limit = codebase.settings.index.limits.file_bytes
+    if codebase.repo is None:
+        return DirectorySource(codebase.root, max_bytes=limit)
+    if options.commit_only:
+        return open_commit(codebase.repo, options.rev, max_bytes=limit, bulk=bulk)
+    untracked = codebase.settings.index.untracked
+    nested = codebase.settings.index.submodules
+    return open_worktree(codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk)
+
+
+def make_plan(
+    codebase: Codebase,
+    view: SnapshotView | None,
+    source: Source,
+    options: SyncOptions,
+    *,
+    whole: bool = False,
+) -> Plan:
+    rules = ignore_bytes(codebase, source, options)
+    planner = Planner(view, source, make_policy(codebase.settings, rules))
+    plan = planner.plan(whole=whole or (view is not None and _rules_changed(view, source, rules)))
+    if options.share is None:
+        return plan
+    return replace(plan, write=tuple(work for work in plan.write if options.share(work.key)))
+
+
+def ignore_bytes(codebase: Codebase, source: Source, options: SyncOptions) -> bytes | None:
+    if options.commit_only and isinstance(source, GitSource):
+        entry = source.entry(config.IGNORE_NAME.encode())
+        return source.blob(entry.blob) if entry else None
+    return read_root_file(codebase.root, config.IGNORE_NAME)
+
+
+def _rules_changed(view: SnapshotView, source: Source, rules: bytes | None) -> bool:
+    """Other ignore rules may change the fate of any path."""
+    record = view.record(config.IGNORE_NAME)
+    now = blob_id(rules, source.algorithm) if rules is not None else None
+    return now != (record.blob if record else None)
+
+
+def moved(manifest: Manifest, source: Source) -> bool:
+    """The same files at another commit are a new snapshot too: `indexed_commit` must be true (CS-5)."""
+    now, was = source.state, manifest.git
+    return (was.head_sha, was.dirty) != (now.head_sha, now.dirty) or manifest.degraded
+
+
+def ignore_fingerprint(
+    codebase: Codebase, source: Source, options: SyncOptions, parent: Manifest | None, outcome: Outcome
+) -> str:
+    """Recomputed only when an ignore file changed: otherwise the parent's still holds (CF-2)."""
+    touched = {*outcome.written, *outcome.plan.gone}
+    if parent is not None and not any(_is_ignore_file(path) for path in touched):
+        return parent.ignore_fingerprint
+    found = [item for path, item in source.all().items() if _is_ignore_file(path) and item.skip is None]
+    files = {item.key: content.data for item, content in source.read(found)}
+    rules = ignore_bytes(codebase, source, options)
+    if rules is not None:
+        files[config.IGNORE_NAME] = rules
+    return fingerprint(files)
+
+
+def _is_ignore_file(path: str) -> bool:
+    return path == config.IGNORE_NAME or path.rpartition("/")[2] == ".gitignore"
