@@ -28,7 +28,8 @@ def calls(
 ) -> tuple[Call, ...]:
     """`plain` nodes end with the callee's name; `invocations` hold it in a field."""
     data = source.data
-    sites = sorted({*_plain_sites(data, plain), *_invocation_sites(invocations)})
+    sites = [*_plain_sites(data, plain), *_invocation_sites(invocations)]
+    sites.sort()
     lines, columns = source.locate([site[0] for site in sites])
     return tuple(
         Call(data[at:end].decode("utf-8", "replace"), _receiver(data[begin:at]), line, column, owner)

@@ -13,7 +13,6 @@ from gitindex.extract.words import terms_and_identifiers
 from gitindex.model.ids import chunk_hash
 from gitindex.model.rows import Chunk, Symbol
 
-CHUNKER_VERSION = "1"
 _LONG_LINE = 1.5  # times the target: a longer single line is cut inside
 
 

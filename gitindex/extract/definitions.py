@@ -20,6 +20,7 @@ _VALUES = frozenset({"variable", "field", "constant"})
 _BREAK = re.compile(rb".*[{}();,]", re.S)
 _COMMENT_SIGN = re.compile(rb"#|//|/\*|--")
 _NOISE = b" \t\r\n"
+_WRAPPED = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")  # what only the layout over several lines adds
 _LOOSE_END = re.compile(r"(?:=>|[\s:{=;,\\])+$")
 
 
@@ -122,6 +123,8 @@ class Reader:
             before = data[max(data.rfind(b"\n", 0, start) + 1, start - _SIGNATURE) : start]
             text = _BREAK.sub(b"", before) + text
         folded = " ".join(text.decode("utf-8", "replace").split())
+        if b"\n" in text:
+            folded = _WRAPPED.sub("", folded)
         return _LOOSE_END.sub("", folded)[:_SIGNATURE]
 
     def _uncommented(self, start: int, end: int) -> bytes:

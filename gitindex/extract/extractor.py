@@ -7,34 +7,31 @@ file as a whole does not.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitindex.extract import frontmatter, grammars
 from gitindex.extract.anchor import anchor
 from gitindex.extract.calls import calls
-from gitindex.extract.chunks import CHUNKER_VERSION, chunks
+from gitindex.extract.chunks import chunks
 from gitindex.extract.comments import Leads
 from gitindex.extract.definitions import Reader, docstring
-from gitindex.extract.grammars import grammar_version
+from gitindex.extract.depth import too_deep
 from gitindex.extract.headings import headings
-from gitindex.extract.identifiers import identifiers
+from gitindex.extract.identifiers import captured_identifiers, masked_identifiers
 from gitindex.extract.imports import imports
 from gitindex.extract.interface import interface_hash
 from gitindex.extract.keys import SCANNED_BYTES, keys
 from gitindex.extract.outline import Outline, outline
 from gitindex.extract.source import Source
+from gitindex.extract.yamlkeys import yaml_keys
 from gitindex.files.language import language_of
 from gitindex.model.rows import Call, Entity, Extraction, Identifier, Import
 from gitindex.model.settings import IndexSettings
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-__all__ = ["CHUNKER_VERSION", "EXTRACTOR_VERSION", "extract", "grammar_version"]
-
-EXTRACTOR_VERSION = "1"
 
 
 class _Facts(NamedTuple):
@@ -89,48 +86,56 @@ def _no_collection() -> Iterator[None]:
 
 
 def _facts(source: Source, language: str, matter_lines: int) -> _Facts:
+    if language in (*grammars.SPECS, *grammars.DATA_LANGUAGES) and too_deep(source.data, language):
+        return _Facts(parse_error=True)
     if language in grammars.SPECS:
         return _code(source, language)
     if language in grammars.DATA_LANGUAGES:
         return _data(source, language)
     if language == "markdown":
         return _Facts(outline(source, headings(source, matter_lines)))
+    if language == "yaml":
+        return _Facts(outline(source, yaml_keys(source)))
     return _Facts()
 
 
 def _code(source: Source, language: str) -> _Facts:
     tree = grammars.parse(language, source.data)
-    if tree is None:
+    found = grammars.captures(language, tree.root_node) if tree else None
+    if tree is None or found is None:
         return _Facts(parse_error=True)
     spec = grammars.SPECS[language]
     root = tree.root_node
-    found = grammars.cursor(language).captures(root)
     comments = found.get("comment", [])
     leads = Leads(source, comments, found.get("lead", []))
     reader = Reader(source, spec, leads, comments)
     shape = outline(source, reader.definitions(found, grammars.capture_order(language)))
-    statements = [*found.get("import", []), *found.get("import.call", [])]
     return _Facts(
         shape,
-        imports(source, statements, spec.imports),
+        imports(source, found.get("import", []), found.get("import.call", []), spec.imports),
         calls(source, found.get("call", []), found.get("invoke", []), shape.owners),
-        identifiers(source, found.get("id", [])),
+        _identifiers(source, found, spec.keywords),
         interface_hash(shape.symbols[index] for index in shape.visible),
         (_module_docstring(source, root) if spec.docstrings else "") or leads.opening(),
         root.has_error,
     )
 
 
+def _identifiers(
+    source: Source, found: Mapping[str, list[Node]], keywords: frozenset[bytes]
+) -> tuple[Identifier, ...]:
+    if keywords:
+        return masked_identifiers(source, found.get("hide", []), found.get("show", []), keywords)
+    return captured_identifiers(source, found.get("id", []))
+
+
 def _data(source: Source, language: str) -> _Facts:
     tree = grammars.parse(language, source.data)
-    if tree is None:
+    found = grammars.captures(language, tree.root_node, SCANNED_BYTES) if tree else None
+    if tree is None or found is None:
         return _Facts(parse_error=True)
-    cursor = grammars.cursor(language)
-    cursor.set_byte_range(0, SCANNED_BYTES)
-    pairs = cursor.captures(tree.root_node).get("pair", [])
-    return _Facts(
-        outline(source, keys(source, pairs, dotted=language == "toml")), parse_error=tree.root_node.has_error
-    )
+    shape = outline(source, keys(source, found.get("pair", []), dotted=language == "toml"))
+    return _Facts(shape, parse_error=tree.root_node.has_error)
 
 
 def _module_docstring(source: Source, root: Node) -> str:

@@ -2,7 +2,7 @@
 
 `languages/<name>.scm` says what to capture; this table says the little that a query cannot.
 A parse that burns through its budget of processor time is given up: some grammars take quadratic time on
-garbage, and the binding offers no other way to stop (its progress callback crashes in 0.25 and 0.26).
+garbage, and the binding offers no other way to stop (its progress callbacks crash in 0.25 and 0.26).
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 import time
 from functools import cache
-from importlib import metadata, resources
-from typing import NamedTuple
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
 
 from tree_sitter import Language, Parser, Query, QueryCursor, Tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _INCLUDE = re.compile(r"^; include (\w+)$", re.M)
 _READ = 1024
@@ -22,6 +25,7 @@ _BUDGET_PER_BYTE = 10.0 / 1_000_000
 _BUDGET_MOST = 30.0
 # Unfinished matches a query may hold: bounds its time on very deep trees.
 _MATCH_LIMIT = 2048
+_WIDE = 10_000
 
 
 class Spec(NamedTuple):
@@ -30,6 +34,7 @@ class Spec(NamedTuple):
     imports: str = ""  # name of the reader in `imports`
     docstrings: bool = False  # documentation stands inside the body
     prefix: bool = True  # a signature starts with the words before the node on its line
+    keywords: frozenset[bytes] = frozenset()  # with these, identifiers are read from the text
     receivers: bool = False  # functions may name the type they belong to in a field
     hidden: str = ""  # pattern of a signature that other files cannot see
 
@@ -37,8 +42,14 @@ class Spec(NamedTuple):
 _HIDDEN = r"^[^(]*\b(?:private|fileprivate)\b(?!\()"
 _STATIC = r"^static\b"
 
+# A list of our own: the running interpreter's would make the index depend on its version.
+_PYTHON_KEYWORDS = frozenset(
+    b"False None True and as assert async await break class continue def del elif else except finally for from global"
+    b" if import in is lambda nonlocal not or pass raise return try while with yield __future__".split()
+)
+
 SPECS = {
-    "python": Spec("python", docstrings=True, prefix=False),
+    "python": Spec("python", docstrings=True, prefix=False, keywords=_PYTHON_KEYWORDS),
     "javascript": Spec("ecma", hidden=r"^#"),
     "typescript": Spec("ecma", hidden=rf"^#|{_HIDDEN}"),
     "tsx": Spec("ecma", hidden=rf"^#|{_HIDDEN}"),
@@ -56,7 +67,7 @@ SPECS = {
     "lua": Spec("quoted", hidden=r"^local\b"),
     "bash": Spec("bash"),
 }
-DATA_LANGUAGES = frozenset({"toml", "yaml", "json"})
+DATA_LANGUAGES = frozenset({"toml", "json"})
 
 
 @cache
@@ -88,28 +99,38 @@ def _query_text(language: str) -> str:
     return _INCLUDE.sub(lambda match: _query_text(match[1]), text)
 
 
-def cursor(language: str) -> QueryCursor:
-    return QueryCursor(query(language), match_limit=_MATCH_LIMIT)
+def captures(language: str, root: Node, last_byte: int = 0) -> dict[str, list[Node]] | None:
+    """Captured nodes by name, up to `last_byte` if given; None when the tree is too broken to walk."""
+    if root.has_error and _has_wide_error(root):
+        return None
+    cursor = QueryCursor(query(language), match_limit=_MATCH_LIMIT)
+    if last_byte:
+        cursor.set_byte_range(0, last_byte)
+    return cursor.captures(root)
+
+
+def _has_wide_error(root: Node) -> bool:
+    """A run of punctuation under one node: a query looks at all of it for each of its members."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.child_count - node.named_child_count > _WIDE:
+            return True
+        if node.end_byte - node.start_byte > _WIDE:
+            stack.extend(c for c in node.children if c.end_byte - c.start_byte > _WIDE and c.has_error)
+    return False
 
 
 def parse(language: str, data: bytes) -> Tree | None:
     """The syntax tree, or None when the budget ran out."""
-    begun = time.thread_time()
-    budget = min(_BUDGET_MOST, _BUDGET_BASE + _BUDGET_PER_BYTE * len(data))
+    deadline = time.thread_time() + min(_BUDGET_MOST, _BUDGET_BASE + _BUDGET_PER_BYTE * len(data))
     gave_up = False
 
     def read(offset: int, _point: object) -> bytes:
         nonlocal gave_up
-        if gave_up or time.thread_time() - begun > budget:
-            gave_up = True
-            return b""  # an early end of file lets the parser finish at once
-        return data[offset : offset + _READ]
+        gave_up = gave_up or time.thread_time() > deadline
+        # An early end of file lets the parser finish at once.
+        return b"" if gave_up else data[offset : offset + _READ]
 
     tree = _parser(language).parse(read)
     return None if gave_up else tree
-
-
-@cache
-def grammar_version() -> str:
-    """Version of the installed grammars, without loading any."""
-    return metadata.version("tree-sitter-language-pack")

@@ -21,48 +21,85 @@ if TYPE_CHECKING:
 
 _NARROW = 128
 _TWO_BYTES = 1 << 14
+_WORD_BYTES = bytes(c if c > 127 or chr(c).isalnum() or c == 95 else 32 for c in range(256))
+_BLANK = 32
+_FIRST_BYTES = frozenset(c for c in range(256) if c > 127 or chr(c).isalpha() or c in b"_@$#")
 _MAX_NAME = 200  # a "name" longer than that is data
 
 
-def identifiers(source: Source, nodes: Sequence[Node]) -> tuple[Identifier, ...]:
-    """Sorted by name; positions ascend; a node captured twice counts once."""
-    data = source.data
+def captured_identifiers(source: Source, nodes: Sequence[Node]) -> tuple[Identifier, ...]:
+    """From the nodes themselves; one captured twice counts once."""
     spans = {node.start_byte: node.end_byte for node in nodes}
-    starts = [start for start, end in spans.items() if 0 < end - start <= _MAX_NAME]
-    if not starts:
+    starts = sorted(start for start, end in spans.items() if end > start)
+    words = [source.data[start : spans[start]] for start in starts]
+    return _grouped(source, words, np.array(starts, dtype=np.int64), frozenset())
+
+
+def masked_identifiers(
+    source: Source, hidden: Sequence[Node], shown: Sequence[Node], keywords: frozenset[bytes]
+) -> tuple[Identifier, ...]:
+    """The words left when literals and comments (`hidden`) are painted over, but not code inside them (`shown`).
+
+    The same answer as capturing every identifier node, for a fraction of the time: most nodes are identifiers.
+    """
+    painted = bytearray(source.data)
+    spans = [(node.start_byte, -node.end_byte, True) for node in hidden]
+    spans.extend((node.start_byte, -node.end_byte, False) for node in shown)
+    if shown:
+        spans.sort()
+    for start, end, hide in spans:
+        painted[start:-end] = b" " * (-end - start) if hide else source.data[start:-end]
+    plain = bytes(painted).translate(_WORD_BYTES)
+    inside = np.frombuffer(plain, dtype=np.uint8) != _BLANK
+    starts = np.flatnonzero(inside[1:] > inside[:-1]) + 1
+    if len(inside) and inside[0]:
+        starts = np.concatenate(([0], starts))
+    return _grouped(source, plain.split(), starts, keywords)
+
+
+def _grouped(
+    source: Source, words: list[bytes], starts: NDArray[np.int64], without: frozenset[bytes]
+) -> tuple[Identifier, ...]:
+    """Sorted by name; positions ascend, as `starts` do. What starts like no name is left out, and over-long words."""
+    found = set(words) - without
+    names = sorted(word for word in found if len(word) <= _MAX_NAME and word[0] in _FIRST_BYTES)
+    if not names:
         return ()
-    table: dict[bytes, int] = {}
-    keys = [table.setdefault(data[start : spans[start]], len(table)) for start in starts]
-    names = sorted(table)
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[[table[name] for name in names]] = np.arange(len(names))
-    where = np.array(starts, dtype=np.int64)
-    groups = rank[keys]
-    order = np.lexsort((where, groups))
+    rank = dict(zip(names, range(len(names)), strict=True))
+    groups = np.array([rank.get(word, -1) for word in words], dtype=np.int32)
+    order = groups.argsort(kind="stable")
     groups = groups[order]
-    lines, columns = source.locate(where[order].tolist())
-    blobs = _pack_groups(groups, lines, columns, len(names))
+    bounds = groups.searchsorted(np.arange(len(names) + 1))
+    lines, columns = source.locate(starts[order[bounds[0] :]])
+    blobs = _pack_groups(bounds - bounds[0], lines, columns)
     return tuple(
         Identifier(name.decode("utf-8", "replace"), blob) for name, blob in zip(names, blobs, strict=True)
     )
 
 
 def _pack_groups(
-    groups: NDArray[np.int64], lines: NDArray[np.int64], columns: NDArray[np.int64], count: int
+    bounds: NDArray[np.int64], lines: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> list[bytes]:
-    bounds = np.searchsorted(groups, np.arange(count + 1))
-    deltas = np.diff(lines, prepend=0)
-    deltas[bounds[:-1]] = lines[bounds[:-1]]
-    values = np.stack((deltas, columns), axis=1).ravel()
+    """What `postings.pack` gives for each group between two bounds."""
+    values = np.empty(2 * len(lines), dtype=np.int64)
+    values[0] = 0
+    np.subtract(lines[1:], lines[:-1], out=values[2::2])
+    first = bounds[:-1]
+    values[2 * first] = lines[first]
+    values[1::2] = columns
     if int(values.max()) >= _TWO_BYTES:
         return _pack_slowly(bounds.tolist(), lines.tolist(), columns.tolist())
     wide = values >= _NARROW
-    ends = np.cumsum(wide + 1)
-    out = np.empty(int(ends[-1]), dtype=np.uint8)
-    out[ends - 1] = np.where(wide, values >> 7, values)
-    out[ends[wide] - 2] = values[wide] & 127 | 128
-    edges = np.append(0, ends)[bounds * 2].tolist()
-    packed = out.tobytes()
+    if not wide.any():
+        edges = (bounds * 2).tolist()
+        packed = values.astype(np.uint8).tobytes()
+    else:
+        ends = np.cumsum(wide + 1)
+        out = np.empty(int(ends[-1]), dtype=np.uint8)
+        out[ends - 1] = np.where(wide, values >> 7, values)
+        out[ends[wide] - 2] = values[wide] & 127 | 128
+        edges = np.concatenate(([0], ends))[bounds * 2].tolist()
+        packed = out.tobytes()
     return [packed[begin:end] for begin, end in pairwise(edges)]
 
 

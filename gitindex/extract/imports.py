@@ -23,6 +23,8 @@ _ECMA_EQUALS = re.compile(r"import\s+([\w$]+)\s*=")
 _ECMA_STAR = re.compile(r"\*(?:\s*as\s+([\w$]+))?")
 _ECMA_NAMES = re.compile(r"\{([^}]*)\}")
 _ECMA_DEFAULT = re.compile(r"import\s+(?:type\s+)?([\w$]+)\s*(?:,|from)")
+# Not by a query's predicates: they read text through the tree, which crashes on some broken sources.
+_IMPORTING = re.compile(rb"(?:require|require_relative|load|autoload|source|\.)[\s('\"]")
 _GROUP_TOKEN = re.compile(r"[{},]|=>|[^\s{},]+")
 _KEYWORDS = re.compile(
     r"^(?:(?:pub(?:\([^)]*\))?|use|import|static|extern|crate|function|const|struct|class|enum|protocol|func|var|let"
@@ -30,11 +32,17 @@ _KEYWORDS = re.compile(
 )
 
 
-def imports(source: Source, nodes: Sequence[Node], reader: str) -> tuple[Import, ...]:
-    """In order of appearance."""
+def imports(
+    source: Source, statements: Sequence[Node], calls: Sequence[Node], reader: str
+) -> tuple[Import, ...]:
+    """In order of appearance; of `calls` only those of a function that imports."""
     read = _READERS[reader]
     found: list[Import] = []
-    spans = sorted((node.start_byte, node.end_byte) for node in nodes)
+    data = source.data
+    spans = [(node.start_byte, node.end_byte) for node in statements]
+    called = ((node.start_byte, node.end_byte) for node in calls)
+    spans.extend(span for span in called if _IMPORTING.match(data, span[0], span[1]))
+    spans.sort()
     lines, _ = source.locate(start for start, _ in spans)
     for (start, end), line in zip(spans, lines.tolist(), strict=True):
         text = source.text(start, min(end, start + _MOST))

@@ -1,4 +1,4 @@
-"""Keys of TOML, YAML and JSON as symbols with dotted paths, the first few hundred of a file."""
+"""Keys of TOML and JSON as symbols with dotted paths, the first few hundred of a file."""
 
 from __future__ import annotations
 

@@ -39,13 +39,15 @@ class Source:
 
     def rows(self, offsets: Iterable[int]) -> list[int]:
         """0-based rows of byte offsets."""
-        found: list[int] = (np.searchsorted(self._starts, _array(offsets), "right") - 1).tolist()
+        found: list[int] = (self._starts.searchsorted(_array(offsets), "right") - 1).tolist()
         return found
 
-    def locate(self, offsets: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def locate(
+        self, offsets: Iterable[int] | NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """1-based lines and 1-based code point columns of byte offsets."""
         where = _array(offsets)
-        rows = np.searchsorted(self._starts, where, "right")
+        rows = self._starts.searchsorted(where, "right")
         begin = self._starts[rows - 1]
         columns = where - begin + 1
         if self._wide is not None:
@@ -72,5 +74,7 @@ class Source:
         return self.data[start:end].decode("utf-8", "replace")
 
 
-def _array(offsets: Iterable[int]) -> NDArray[np.int64]:
+def _array(offsets: Iterable[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    if isinstance(offsets, np.ndarray):
+        return offsets
     return np.array(offsets if isinstance(offsets, list) else list(offsets), dtype=np.int64)

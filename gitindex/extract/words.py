@@ -5,14 +5,11 @@ Source code repeats its words: a table lookup replaces most of the work. Same an
 
 from __future__ import annotations
 
-import re
-
 from gitindex.extract import tokens
 
 _WORDS = bytes(c if c < 128 and (chr(c).isalnum() or c == 95) else 32 for c in range(256))
 _REMEMBERED = 100_000
 _DIGITS = b"0123456789"
-_UNUSUAL = re.compile(rb"(?:^| )[0-9]|\w{41}")  # a number, or a word longer than MAX_TOKEN
 
 
 class _Terms(dict[bytes, bytes]):
@@ -26,7 +23,18 @@ class _Terms(dict[bytes, bytes]):
         return found
 
 
+class _Identifiers(dict[bytes, bytes]):
+    """Word → the identifier in it: digits do not start one."""
+
+    def __missing__(self, word: bytes) -> bytes:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        found = self[word] = word.lstrip(_DIGITS)[: tokens.MAX_TOKEN].lower()
+        return found
+
+
 _terms = _Terms()
+_identifiers = _Identifiers()
 
 
 def terms_and_identifiers(text: str) -> tuple[str, str]:
@@ -34,13 +42,6 @@ def terms_and_identifiers(text: str) -> tuple[str, str]:
         return tokens.terms(text), tokens.identifiers(text)
     words = text.encode().translate(_WORDS).split()
     terms = b" ".join(filter(None, map(_terms.__getitem__, words)))
-    lowered = b" ".join(dict.fromkeys(words)).lower()
-    return terms.decode(), _identifiers(lowered).decode()
-
-
-def _identifiers(lowered: bytes) -> bytes:
-    distinct = dict.fromkeys(lowered.split(b" "))
-    if _UNUSUAL.search(lowered) is not None:
-        cut = (word.lstrip(_DIGITS)[: tokens.MAX_TOKEN] for word in distinct)
-        distinct = dict.fromkeys(word for word in cut if word)
-    return b" ".join(distinct)
+    distinct = dict.fromkeys(map(_identifiers.__getitem__, dict.fromkeys(words)))
+    distinct.pop(b"", None)
+    return terms.decode(), b" ".join(distinct).decode()

@@ -3,8 +3,8 @@
 (program (declaration_command (variable_assignment) @def.variable))
 
 (comment) @comment
-(command name: (command_name (word) @_source) (#any-of? @_source "source" ".")) @import
+(command name: (command_name (word)) argument: (_)) @import.call
 (command name: (command_name (word) @call))
 (function_definition name: (word) @id)
-((command name: (command_name (word) @id)) (#match? @id "^[A-Za-z_]"))
-((variable_name) @id (#match? @id "^[A-Za-z_]"))
+(command name: (command_name (word) @id))
+(variable_name) @id

@@ -12,7 +12,7 @@
 (decorator) @lead
 (import_statement) @import
 (export_statement source: (string)) @import
-(call_expression function: (identifier) @_require arguments: (arguments . (string) .) (#eq? @_require "require")) @import.call
+(call_expression function: (identifier) arguments: (arguments . (string) .)) @import.call
 (call_expression function: [(identifier) (member_expression)] @call)
 (new_expression constructor: [(identifier) (member_expression)] @call)
 [(identifier) (property_identifier) (private_property_identifier) (shorthand_property_identifier) (shorthand_property_identifier_pattern) (statement_identifier)] @id

@@ -4,6 +4,6 @@
 (chunk (variable_declaration (assignment_statement) @def.variable))
 
 (comment) @comment
-(function_call name: (identifier) @_require (#eq? @_require "require")) @import
+(function_call name: (identifier) arguments: (arguments (string))) @import.call
 (function_call name: (_) @call)
 (identifier) @id

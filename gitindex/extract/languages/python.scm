@@ -7,4 +7,8 @@
 (comment) @comment
 [(import_statement) (import_from_statement) (future_import_statement)] @import
 (call function: [(identifier) (attribute)] @call)
-(identifier) @id
+
+; Identifiers are what is left without these.
+[(string) (comment) (format_specifier) (type_conversion)] @hide
+["print" "exec" "type" "match" "case" "_"] @hide
+[(interpolation) (format_expression)] @show

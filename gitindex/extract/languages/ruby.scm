@@ -6,7 +6,7 @@
 (body_statement (assignment left: (constant)) @def.constant)
 
 (comment) @comment
-(call method: (identifier) @_require !receiver (#any-of? @_require "require" "require_relative" "load" "autoload")) @import
+(call method: (identifier) !receiver arguments: (argument_list (string))) @import.call
 (call method: (identifier)) @invoke
 (call method: (constant)) @invoke
 [(identifier) (constant) (instance_variable) (class_variable) (global_variable) (hash_key_symbol)] @id

@@ -1,0 +1,77 @@
+"""Keys of YAML block mappings as symbols, from a scan of lines.
+
+No grammar: the packaged one crashes the process on a few hundred levels of indentation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gitindex.extract.definitions import Definition
+from gitindex.extract.keys import MOST_KEYS, SCANNED_BYTES
+from gitindex.extract.source import Source
+
+_KEY = re.compile(
+    rb"([ ]*(?:-[ ]+)*)(?:\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'|([^\s#&*!|>%@`\[\]{},\"'-][^\n#\"'{\[]{0,200}?))[ ]*:(?=\s|$)[ ]*"
+)
+_BLOCK_SCALAR = re.compile(rb"(?:![^ ]* |&[^ ]* )*[|>][-+0-9]*[ \t]*(?:#.*)?\r?$")
+_DOCUMENT = re.compile(rb"(?:---|\.\.\.)(?:\s|$)")
+_LONGEST = 1000
+
+
+class _Key(NamedTuple):
+    row: int
+    column: int  # of the key, which is the indentation of its mapping
+    start: int
+    name: str
+    signature: str
+
+
+def yaml_keys(source: Source) -> list[Definition]:
+    """Outer before inner."""
+    found: list[_Key] = []
+    ends: list[int] = []
+    stack: list[int] = []
+    for key in _keys(source):
+        while stack and found[stack[-1]].column >= key.column:
+            ends[stack.pop()] = source.starts[key.row]
+        if not key.name:
+            continue
+        stack.append(len(found))
+        found.append(key)
+        ends.append(len(source.data))
+        if len(found) == MOST_KEYS:
+            break
+    return [_definition(source, key, end) for key, end in zip(found, ends, strict=True)]
+
+
+def _definition(source: Source, key: _Key, end: int) -> Definition:
+    end = key.start + len(source.data[key.start : max(end, key.start)].rstrip())
+    return Definition(key.start, end, "key", key.name, "", key.start, key.signature, "", key.row, True)
+
+
+def _keys(source: Source) -> Iterator[_Key]:
+    """Keys in order; a nameless one at column 0 ends a document."""
+    scalar = -1  # indentation of the key whose block scalar we are in
+    for row, start in enumerate(source.starts):
+        if start > SCANNED_BYTES:
+            return
+        line = source.data[start : start + _LONGEST].split(b"\n", 1)[0]
+        if scalar >= 0:
+            if not line.strip() or len(line) - len(line.lstrip(b" ")) > scalar:
+                continue
+            scalar = -1
+        if _DOCUMENT.match(line):
+            yield _Key(row, 0, start, "", "")
+            continue
+        match = _KEY.match(line)
+        if match is None:
+            continue
+        column = len(match[1])
+        if _BLOCK_SCALAR.match(line, match.end()):
+            scalar = column
+        name = (match[2] or match[3] or match[4]).decode("utf-8", "replace").strip()
+        signature = " ".join(line[column:].decode("utf-8", "replace").split())[:240]
+        yield _Key(row, column, start + column, name, signature)
