@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gitindex.errors import StoreCorrupt
 from gitindex.extract import tokens
 from gitindex.model.rows import Chunk
+from gitindex.segment import lexicalparts
 
 if TYPE_CHECKING:
     import tantivy
@@ -54,12 +55,15 @@ class LexicalWriter:
 
         self._tantivy = tantivy
         self._schema = _schema()
-        index = tantivy.Index(self._schema, path=str(path), reuse=True)
         self._path = path
+        self._gone: list[str] = []
+        self._aside = lexicalparts.set_aside(path)
+        index = tantivy.Index(self._schema, path=str(path), reuse=True)
         self._writer = index.writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 2 if bulk else 1)
 
     def delete(self, path: str) -> None:
         self._writer.delete_documents_by_term("path", path)
+        self._gone.append(path)
 
     def add(self, path: str, language: str, chunks: Sequence[Chunk]) -> None:
         path_terms = tokens.terms(path)
@@ -87,6 +91,19 @@ class LexicalWriter:
         with self._told():
             self._writer.commit()
             self._writer.wait_merging_threads()
+            if self._aside is not None:
+                self._delete_from(self._aside)
+                lexicalparts.bring_back(self._path, self._aside)
+
+    def _delete_from(self, aside: Path) -> None:
+        """Let deletes reach the segments that stand aside."""
+        if not self._gone:
+            return
+        writer = self._tantivy.Index(self._schema, path=str(aside), reuse=True).writer(_SMALL_HEAP, 1)
+        for path in self._gone:
+            writer.delete_documents_by_term("path", path)
+        writer.commit()
+        writer.wait_merging_threads()
 
     @contextmanager
     def _told(self) -> Iterator[None]:
