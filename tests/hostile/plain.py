@@ -51,6 +51,6 @@ def run(*arguments: str, prefix: tuple[str, ...] = (), **variables: str) -> Done
         cwd=REPOSITORY,
         capture_output=True,
         check=False,
-        preexec_fn=obey_permissions,  # noqa: PLW1509 - no threads in the tests that use it
+        preexec_fn=obey_permissions,
     )
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -121,7 +121,9 @@ def test_a_file_of_exactly_the_limit(repo: GitRepo):
 
 def test_the_file_limit_can_be_lowered_not_raised(repo: GitRepo):
     """CF-1."""
-    repo.commit("small limit", **{".gitindex.toml": "[index]\nmax_file_bytes = 100\n", "a.py": "A = 1\n" * 50})
+    repo.commit(
+        "small limit", **{".gitindex.toml": "[index]\nmax_file_bytes = 100\n", "a.py": "A = 1\n" * 50}
+    )
     harness.index(repo.root)
     assert paths_of(repo.root)["a.py"] == "too_large"
     repo.write(".gitindex.toml", f"[index]\nmax_file_bytes = {11 * MIB}\n")
@@ -131,7 +133,9 @@ def test_the_file_limit_can_be_lowered_not_raised(repo: GitRepo):
 def test_a_tree_larger_than_one_segment_takes_several(repo: GitRepo):
     """CF-1, C-4: the sync limit bounds a segment; the marker stands in the newest table only."""
     repo.commit(
-        "many", **{".gitindex.toml": "[index]\nmax_sync_bytes = 2000\n"}, **{f"m{at}.py": "X = 1\n" * 150 for at in range(8)}
+        "many",
+        **{".gitindex.toml": "[index]\nmax_sync_bytes = 2000\n"},
+        **{f"m{at}.py": "X = 1\n" * 150 for at in range(8)},
     )
     harness.index(repo.root)
     with harness.view(repo.root) as view:

@@ -15,6 +15,7 @@ import pytest
 from gitindex.errors import IntegrityError
 from gitindex.model.manifest import Artifact
 from gitindex.store.layout import Layout
+from gitindex.view.snapshot import SnapshotView
 from tests import harness
 from tests.gitrepo import GitRepo
 
@@ -53,7 +54,11 @@ def kind_of(path: str) -> str:
             return kind
     if path.startswith("lexical/"):
         name = path.rpartition("/")[2]
-        return f"lexical {name.removeprefix('.')}" if name.endswith(".json") else f"lexical {name.rpartition('.')[2]}"
+        return (
+            f"lexical {name.removeprefix('.')}"
+            if name.endswith(".json")
+            else f"lexical {name.rpartition('.')[2]}"
+        )
     return f"unknown {path}"
 
 
@@ -127,20 +132,24 @@ def test_a_flipped_byte_is_noticed_and_mended(kind: str, indexed: GitRepo):
     assert harness.index(root).noop
 
 
+def read(kind: str, view: SnapshotView, victim: Artifact) -> None:
+    if kind.startswith("lexical"):
+        list(view.lexical.all())
+    elif kind == "overlay":
+        view.overlay()
+    elif kind in TABLES:
+        for at in range(len(view.manifest.segments)):
+            list(view.chunk_batches(at))
+    elif kind == "path map":
+        view.verifier.path(victim)
+    else:
+        list(view.records())
+
+
 def assert_read_refuses(kind: str, root: Path, victim: Artifact) -> None:
     """The very reads a query or a sync does: the damaged file is never believed."""
     with harness.view(root) as view, pytest.raises(IntegrityError) as caught:
-        if kind.startswith("lexical"):
-            view.lexical.all()
-        elif kind == "overlay":
-            view.overlay()
-        elif kind in TABLES:
-            for at in range(len(view.manifest.segments)):
-                list(view.chunk_batches(at))
-        elif kind == "path map":
-            view.verifier.path(victim)
-        else:
-            list(view.records())
+        read(kind, view, victim)
     assert victim.path in caught.value.message
     assert caught.value.hint == "gitindex repair"
     if kind not in TABLES | ONLY_CHECKED:
@@ -284,7 +293,9 @@ def test_damage_everywhere_at_once(indexed: GitRepo):
 
 def test_a_damaged_embedding_cache_is_started_anew(repo: GitRepo):
     """SN-3: a cache may be lost at any time; only embedding again is the price."""
-    repo.commit("one", **{".gitindex.toml": "[embedding]\nprovider = 'fake'\n", "a.py": "def alpha(): pass\n"})
+    repo.commit(
+        "one", **{".gitindex.toml": "[embedding]\nprovider = 'fake'\n", "a.py": "def alpha(): pass\n"}
+    )
     harness.index(repo.root)
     cache = next(path for path in layout_of(repo.root).embeddings.iterdir() if path.suffix == ".sqlite")
     for path in cache.parent.iterdir():

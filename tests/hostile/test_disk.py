@@ -46,7 +46,9 @@ def indexed(repo: GitRepo, home: Path) -> GitRepo:
     return repo
 
 
-@pytest.mark.parametrize("room", [16, pytest.param(64, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "room", [16, pytest.param(64, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("provider", ["none", pytest.param("fake", marks=pytest.mark.slow)])
 def test_a_full_disk_is_named_and_harmless(room: int, provider: str, indexed: GitRepo, home: Path):
     """SN-4: whichever engine meets the end of the disk first."""
@@ -54,7 +56,9 @@ def test_a_full_disk_is_named_and_harmless(room: int, provider: str, indexed: Gi
         indexed.commit("vectors", **{".gitindex.toml": "[embedding]\nprovider = 'fake'\n"})
         harness.index(indexed.root)
     for at in range(60):
-        indexed.write(f"m{at}.py", "".join(f"def f_{at}_{n}(): return {os.urandom(8).hex()!r}\n" for n in range(120)))
+        indexed.write(
+            f"m{at}.py", "".join(f"def f_{at}_{n}(): return {os.urandom(8).hex()!r}\n" for n in range(120))
+        )
     prefix = tiny_disk(home / ".gitindex", room)
     ran = plain.run("sync", "--json", "--path", str(indexed.root), prefix=prefix)
     assert ran.code == 1, ran.out
@@ -66,7 +70,9 @@ def test_a_full_disk_is_named_and_harmless(room: int, provider: str, indexed: Gi
 def test_the_old_snapshot_answers_on_the_full_disk(indexed: GitRepo, home: Path):
     """SN-4: inside the same tiny disk: fail, then read, then succeed with less to do."""
     for at in range(60):
-        indexed.write(f"m{at}.py", "".join(f"def f_{at}_{n}(): return {os.urandom(8).hex()!r}\n" for n in range(120)))
+        indexed.write(
+            f"m{at}.py", "".join(f"def f_{at}_{n}(): return {os.urandom(8).hex()!r}\n" for n in range(120))
+        )
     digest = harness.digest_of(indexed.root).digest
     prefix = tiny_disk(home / ".gitindex", 64)
     script = home / "script.sh"

@@ -34,7 +34,9 @@ def reachable(view: SnapshotView, word: str) -> set[str]:
                 found.add("chunks")
     if view.manifest.dimension:
         _, names = view.vectors(["path_key", "text"])
-        if any(word in text or word in path for path, text in zip(names["path_key"], names["text"], strict=True)):
+        if any(
+            word in text or word in path for path, text in zip(names["path_key"], names["text"], strict=True)
+        ):
             found.add("vectors")
     for table in TABLES:
         for row in view.select(f"SELECT f.path, t.* FROM {table} t JOIN file f ON f.id = t.file"):
@@ -83,16 +85,27 @@ def relink(repo: GitRepo) -> None:
         (repo.root / name).symlink_to("/etc/hostname")
 
 
-@pytest.mark.parametrize("provider", ["none", "fake"])
+@pytest.mark.parametrize("provider", [pytest.param("none", marks=pytest.mark.slow), "fake"])
 @pytest.mark.parametrize("banish", [delete, rename, ignore, outgrow, relink, replace])
 def test_no_ghosts(banish: Callable[[GitRepo], None], provider: str, repo: GitRepo):
     """SN-6: dirty, committed, and after compaction."""
     config = f"[embedding]\nprovider = '{provider}'\n"
-    repo.commit("one", **{".gitindex.toml": config, "ghostly.py": CODE, "ghostly.md": NOTE, "keep.py": "K = 1\n"})
+    repo.commit(
+        "one", **{".gitindex.toml": config, "ghostly.py": CODE, "ghostly.md": NOTE, "keep.py": "K = 1\n"}
+    )
     harness.index(repo.root)
     with harness.view(repo.root) as view:
         everything = reachable(view, GHOST)
-        assert everything >= {"lexical", "lexical terms", "lexical idents", "chunks", "symbol", "call", "identifier", "entity"}
+        assert everything >= {
+            "lexical",
+            "lexical terms",
+            "lexical idents",
+            "chunks",
+            "symbol",
+            "call",
+            "identifier",
+            "entity",
+        }
         assert ("vectors" in everything) == (provider == "fake")
     banish(repo)
     for step in ("dirty", "committed", "compacted"):
@@ -132,9 +145,10 @@ def test_replaced_content_leaves_no_old_row(repo: GitRepo):
         assert len(view.manifest.segments) == 1
         assert view.manifest.tombstone_count == 0
         assert reachable(view, GHOST) == set()
-        assert [row.values[0] for row in view.select("SELECT f.path, s.name FROM symbol s JOIN file f ON f.id = s.file")] == [
-            "third"
-        ]
+        assert [
+            row.values[0]
+            for row in view.select("SELECT f.path, s.name FROM symbol s JOIN file f ON f.id = s.file")
+        ] == ["third"]
 
 
 def test_a_pinned_view_does_not_change(repo: GitRepo):
@@ -167,4 +181,6 @@ def test_no_ghosts_on_disk_after_gc(repo: GitRepo):
         harness.index(repo.root)
     compact.compact(layout)
     gc.collect(layout, now_ms=2**45)
-    assert not any(secret.encode() in path.read_bytes() for path in Path(layout.base).rglob("*") if path.is_file())
+    assert not any(
+        secret.encode() in path.read_bytes() for path in Path(layout.base).rglob("*") if path.is_file()
+    )

@@ -19,7 +19,16 @@ def paths_of(root: Path) -> dict[str, str]:
 
 def test_names_with_newlines_quotes_and_spaces_are_plain_names(repo: GitRepo):
     """CS-1: paths travel as bytes, so no quoting can go wrong."""
-    names = ["new\nline.py", 'quo"te.py', "back\\slash.py", " leading.py", "tab\there.py", "-dash.py", "*.py", "ü.py"]
+    names = [
+        "new\nline.py",
+        'quo"te.py',
+        "back\\slash.py",
+        " leading.py",
+        "tab\there.py",
+        "-dash.py",
+        "*.py",
+        "ü.py",
+    ]
     repo.commit("odd names", **{name: f"def f{at}(): pass\n" for at, name in enumerate(names)})
     harness.index(repo.root)
     assert paths_of(repo.root) == dict.fromkeys(names, "")

@@ -37,5 +37,7 @@ def tracked() -> list[Path]:
     """Files of the repository as git knows them."""
     import subprocess
 
-    listed = subprocess.run(["git", "-C", str(REPOSITORY), "ls-files", "-z"], capture_output=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "-C", str(REPOSITORY), "ls-files", "-z"], capture_output=True, check=True
+    ).stdout
     return [path for name in listed.decode().split("\0") if name and (path := REPOSITORY / name).is_file()]

@@ -75,7 +75,11 @@ def _help(command: click.Command) -> str:
 
 
 def _usage(name: str, command: click.Command) -> str:
-    parts = [parameter.make_metavar(click.Context(command)) for parameter in command.params if isinstance(parameter, click.Argument)]
+    parts = [
+        parameter.make_metavar(click.Context(command))
+        for parameter in command.params
+        if isinstance(parameter, click.Argument)
+    ]
     return " ".join(["gitindex", name, *parts, "[options]"])
 
 

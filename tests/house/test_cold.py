@@ -59,7 +59,9 @@ def test_without_vectors(arguments: tuple[str, ...], indexed: GitRepo):
     assert imported(indexed, *arguments).isdisjoint((*HEAVY, *VECTORS))
 
 
-@pytest.mark.parametrize("arguments", [("status",), ("health",), ("audit",), ("sync", "--full")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [("status",), ("health",), ("audit",), ("sync", "--full")], ids=" ".join
+)
 def test_without_anything_of_the_network(arguments: tuple[str, ...], indexed: GitRepo):
     """UI-3: tables are read with the format's own library, never with the client."""
     assert imported(indexed, *arguments).isdisjoint(HEAVY)

@@ -25,10 +25,24 @@ DOORS = {
     "socket": {"gitindex.store.lease"},
 }
 # Who may open segment files: those that write them, and the one that reads them for everybody else.
-MAY_READ_SEGMENTS = ("gitindex.segment", "gitindex.view", "gitindex.store", "gitindex.lifecycle", "gitindex.indexing")
+MAY_READ_SEGMENTS = (
+    "gitindex.segment",
+    "gitindex.view",
+    "gitindex.store",
+    "gitindex.lifecycle",
+    "gitindex.indexing",
+)
 READERS = {"Facts", "LexicalIndex", "open_table", "batches", "vectors", "read_marker"}
 # Decisions without IO: bytes and values in, values out.
-PURE = ("files.policy", "files.links", "lifecycle.retention", "search.fuse", "trust.verify", "indexing.compose", "extract.depth")
+PURE = (
+    "files.policy",
+    "files.links",
+    "lifecycle.retention",
+    "search.fuse",
+    "trust.verify",
+    "indexing.compose",
+    "extract.depth",
+)
 IO = {"os", "pathlib", "shutil", "subprocess", "sqlite3", "socket", "tempfile", "io"}
 
 
@@ -66,7 +80,11 @@ def test_only_a_view_reads_segments_for_questions():
 
 def _for_typing(tree: ast.Module) -> set[str]:
     """Names that are only annotations: they are never called."""
-    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    called = {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
     return READERS - called
 
 
@@ -82,9 +100,17 @@ def test_the_environment_is_read_in_few_places():
         name
         for name, (_, tree) in sources().items()
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv") and getattr(node.value, "id", "") == "os"
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("environ", "getenv")
+        and getattr(node.value, "id", "") == "os"
     }
-    assert readers <= {"gitindex.config", "gitindex.git.run", "gitindex.cli.cmd_hooks", "gitindex.hooks.spawn", "gitindex.hooks.__main__"}
+    assert readers <= {
+        "gitindex.config",
+        "gitindex.git.run",
+        "gitindex.cli.cmd_hooks",
+        "gitindex.hooks.spawn",
+        "gitindex.hooks.__main__",
+    }
 
 
 def test_only_the_command_line_prints():
@@ -104,9 +130,15 @@ def test_rename_has_one_door():
         name
         for name, (_, tree) in sources().items()
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr in ("rename", "replace") and getattr(node.value, "id", "") == "os"
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("rename", "replace")
+        and getattr(node.value, "id", "") == "os"
     }
-    inside = {name for name in renamers if name.startswith(("gitindex.store", "gitindex.segment", "gitindex.lifecycle", "gitindex.indexing"))}
+    inside = {
+        name
+        for name in renamers
+        if name.startswith(("gitindex.store", "gitindex.segment", "gitindex.lifecycle", "gitindex.indexing"))
+    }
     assert inside <= {"gitindex.store.atomic", "gitindex.store.stores", "gitindex.store.log"}
 
 

@@ -9,7 +9,20 @@ import pytest
 from gitindex import errors
 from tests.house.graph import REPOSITORY, tracked
 
-AREAS = {"ST": 6, "CF": 3, "EL": 6, "CS": 6, "SN": 11, "LE": 2, "QU": 6, "EN": 7, "SE": 8, "HK": 5, "RE": 9, "UI": 3}
+AREAS = {
+    "ST": 6,
+    "CF": 3,
+    "EL": 6,
+    "CS": 6,
+    "SN": 11,
+    "LE": 2,
+    "QU": 6,
+    "EN": 7,
+    "SE": 8,
+    "HK": 5,
+    "RE": 9,
+    "UI": 3,
+}
 # Proven by workflow files rather than by a test of the suite.
 ELSEWHERE = {"RE-9"}
 RULES = [f"{area}-{number}" for area, count in AREAS.items() for number in range(1, count + 1)]

@@ -80,7 +80,10 @@ def test_a_busy_store_is_kept(indexed: GitRepo):
     layout = harness.codebase(indexed.root).layout
     age(layout, 31)
     with lease.hold(layout, "somebody"):
-        assert harness.cli("gc", "--stores", "--force", "--json", "--path", str(indexed.root)).json["removed"] == []
+        assert (
+            harness.cli("gc", "--stores", "--force", "--json", "--path", str(indexed.root)).json["removed"]
+            == []
+        )
 
 
 def test_last_use_is_remembered_at_most_hourly(indexed: GitRepo):

@@ -92,7 +92,9 @@ def test_a_rename_keeps_chunk_ids_and_embeds_nothing(repo: GitRepo, monkeypatch)
         made.append(self)
 
     monkeypatch.setattr(vectors.Vectors, "__init__", remember)
-    repo.commit("one", **{".gitindex.toml": "[embedding]\nprovider = 'fake'\n", "old/name.py": FILES["Alpha.py"]})
+    repo.commit(
+        "one", **{".gitindex.toml": "[embedding]\nprovider = 'fake'\n", "old/name.py": FILES["Alpha.py"]}
+    )
     harness.index(repo.root)
     assert made[-1].embedded > 0
     before = chunk_ids(repo)

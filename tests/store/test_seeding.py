@@ -12,7 +12,10 @@ def inodes(root: Path) -> dict[str, int]:
     """Every artifact of the active snapshot → inode."""
     layout = harness.codebase(root).layout
     with harness.view(root) as view:
-        return {artifact.path: (layout.base / artifact.path).stat().st_ino for artifact in view.manifest.artifacts()}
+        return {
+            artifact.path: (layout.base / artifact.path).stat().st_ino
+            for artifact in view.manifest.artifacts()
+        }
 
 
 def test_a_second_worktree_copies_nothing(repo: GitRepo, tmp_path: Path):
