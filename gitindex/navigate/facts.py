@@ -141,10 +141,10 @@ def occurrences(view: SnapshotView, name: str) -> Iterator[Occurrences]:
         yield Occurrences(path, language, tuple(postings.unpack(blob)))
 
 
-def identifiers_in(view: SnapshotView, path: str) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
-    sql = "SELECT f.path, i.name, i.positions FROM file f JOIN identifier i ON i.file = f.id WHERE f.path = ?"
-    for _, (name, blob) in view.select(sql, (path,)):
-        yield name, tuple(postings.unpack(blob))
+def positions(view: SnapshotView, name: str, path: str) -> set[tuple[int, int]]:
+    """Where one file holds an identifier."""
+    sql = "SELECT f.path, i.positions FROM file f JOIN identifier i ON i.file = f.id AND i.name = ? WHERE f.path = ?"
+    return {where for _, (blob,) in view.select(sql, (name, path)) for where in postings.unpack(blob)}
 
 
 def languages(view: SnapshotView) -> dict[str, str]:

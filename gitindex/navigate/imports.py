@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from typing import Any, NamedTuple
 
 from gitindex.navigate import facts
@@ -37,6 +37,9 @@ def edges(view: SnapshotView) -> tuple[list[FileEdge], list[ImportSite]]:
 def graph(view: SnapshotView, path: str, direction: str, depth: int, limit: int) -> dict[str, Any]:
     """Files reached from `path`, breadth first."""
     inside, outside = edges(view)
+    leaving: dict[str, list[FileEdge]] = defaultdict(list)
+    for edge in inside:
+        leaving[edge.source if direction == IMPORTS else edge.target].append(edge)
     nodes = {path: 0}
     kept: list[FileEdge] = []
     left_out = 0
@@ -45,10 +48,8 @@ def graph(view: SnapshotView, path: str, direction: str, depth: int, limit: int)
         here = waiting.popleft()
         if nodes[here] >= depth:
             continue
-        for edge in inside:
-            start, end = (edge.source, edge.target) if direction == IMPORTS else (edge.target, edge.source)
-            if start != here:
-                continue
+        for edge in leaving[here]:
+            end = edge.target if direction == IMPORTS else edge.source
             if end not in nodes:
                 if len(nodes) >= limit:
                     left_out += 1

@@ -26,10 +26,12 @@ class Modules:
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = set(paths)
-        self._ends: dict[str, list[str]] = defaultdict(list)
+        self._ends: dict[str, list[str]] = defaultdict(list)  # by the last name, and by the last two
+        self._found: dict[str, list[str]] = {}
         self._folders: dict[str, list[str]] = defaultdict(list)
         for path in sorted(self._paths):
-            self._ends[path.rpartition("/")[2]].append(path)
+            for end in {_end(path, 1), _end(path, 2)}:
+                self._ends[end].append(path)
             self._folders[dirname(path)].append(path)
 
     def files(self, site: ImportSite) -> tuple[str, ...]:
@@ -62,9 +64,12 @@ class Modules:
         if candidate.startswith("^"):
             exact = candidate[1:]
             return [exact] if exact in self._paths else []
-        named = self._ends.get(candidate.rpartition("/")[2], ())
-        found = [path for path in named if path == candidate or path.endswith("/" + candidate)]
-        return _nearest(found, importer)
+        if candidate not in self._found:
+            named = self._ends.get(_end(candidate, 2), ())
+            self._found[candidate] = [
+                path for path in named if path == candidate or path.endswith("/" + candidate)
+            ]
+        return _nearest(self._found[candidate], importer)
 
     def _package(self, site: ImportSite) -> tuple[str, ...]:
         end = site.module.replace(".", "/")
@@ -86,6 +91,10 @@ class Modules:
             if found:
                 return tuple(path for path in found if not path.endswith("_test.go"))
         return ()
+
+
+def _end(path: str, count: int) -> str:
+    return "/".join(path.rsplit("/", count)[-count:])
 
 
 def _nearest(found: list[str], importer: str) -> list[str]:

@@ -27,6 +27,13 @@ def text(entries: list[dict[str, Any]], depth: int = 0) -> list[str]:
     return lines
 
 
+def drop_docs(entries: list[dict[str, Any]]) -> None:
+    """Make a long outline shorter without losing a definition."""
+    for entry in entries:
+        entry["doc"] = ""
+        drop_docs(entry["children"])
+
+
 def _entry(item: Definition) -> dict[str, Any]:
     return {
         "name": item.name,

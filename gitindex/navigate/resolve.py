@@ -98,6 +98,10 @@ class Resolver:
             self._targets[key] = self.modules.files(site)
         return self._targets[key]
 
+    def imported(self, site: ImportSite) -> list[Definition]:
+        """What an import statement brings in."""
+        return self._exported(self.import_files(site), site.name, family(site.language))
+
     def resolve(self, path: str, name: str, receiver: str, scope: int) -> Resolution:
         """What `receiver.name` means inside definition number `scope` of the file."""
         file = self.file(path)
@@ -148,7 +152,7 @@ class Resolver:
             if site.local != name or site.name == "*":
                 continue
             real = name if site.name in ("", "default") else site.name
-            found = self._tops(self.import_files(site), real, family(file.language))
+            found = self._exported(self.import_files(site), real, family(file.language))
             if found:
                 return found
         return []
@@ -165,6 +169,21 @@ class Resolver:
             elif file.language in ("bash", "ruby", "lua", "php") and not site.name:
                 found.extend(self.import_files(site))
         return list(dict.fromkeys(found))
+
+    def _exported(self, paths: tuple[str, ...], name: str, kin: str, depth: int = 0) -> list[Definition]:
+        """Definitions that some files offer under a name: their own, or what they import to pass on."""
+        found = self._tops(paths, name, kin)
+        if found or depth >= _DEEPEST or not self.named(name):
+            return found
+        for path in paths:
+            for site in self.file(path).imports:
+                if site.local == name and site.name:
+                    found = self._exported(self.import_files(site), site.name, kin, depth + 1)
+                elif site.name == "*" and not site.alias:
+                    found = self._exported(self.import_files(site), name, kin, depth + 1)
+                if found:
+                    return found
+        return []
 
     def _tops(self, paths: tuple[str, ...] | list[str], name: str, kin: str) -> list[Definition]:
         """Top-level definitions of a name in some files. A declaration yields to its implementation."""
@@ -226,7 +245,7 @@ class Resolver:
         for site in file.imports:
             if receiver not in _module_names(site):
                 continue
-            found = self._tops(self.import_files(site), name, family(file.language))
+            found = self._exported(self.import_files(site), name, family(file.language))
             if found:
                 return found
         return []

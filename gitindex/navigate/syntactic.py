@@ -17,6 +17,7 @@ Place = tuple[str, int, int]
 SYNTACTIC = "syntactic"
 TEXT = "text"
 _MOST_SITES = 20_000  # of one name; beyond that an answer is no help to anybody
+_NAME = re.compile(r"[\w$@]+[?!]?")
 _BEFORE = re.compile(r"([\w$@\])]+(?:\s*(?:\.|::|->|\?\.)\s*[\w$]+)*)\s*(?:\.|::|->|\?\.)\s*$")
 
 
@@ -47,22 +48,22 @@ class SyntacticLayer:
 
     def meaning(self, path: str, line: int, column: int) -> list[Definition]:
         file = self.resolver.file(path)
-        name = self.name_at(path, line, column)
-        if name is None:
-            return []
-        for item in file.by_name.get(name, ()):
-            if item.line == line and item.column <= column < item.column + len(name):
+        for item in file.definitions:
+            if item.line == line and item.column <= column < item.column + len(item.name):
                 return [item]
-        start = self._start(path, name, line, column)
+        word = self._word(path, line, column)
+        if word is None:
+            return []
+        name, start = word
         return list(self._resolve(path, name, line, start).targets)
 
-    def name_at(self, path: str, line: int, column: int) -> str | None:
-        for name, positions in facts.identifiers_in(self._view, path):
-            if any(row == line and at <= column < at + len(name) for row, at in positions):
-                return name
-        for item in self.resolver.file(path).definitions:  # headings and keys are no identifiers
-            if item.line == line and item.column <= column < item.column + len(item.name):
-                return item.name
+    def _word(self, path: str, line: int, column: int) -> tuple[str, int] | None:
+        """The identifier at a position and where it starts; strings and comments hold none."""
+        for match in _NAME.finditer(self._texts.line(path, line)):
+            if match.start() < column <= match.end():
+                name, start = match[0], match.start() + 1
+                known = (line, start) in facts.positions(self._view, name, path)
+                return (name, start) if known else None
         return None
 
     # -- references ----------------------------------------------------------------------------
@@ -114,11 +115,7 @@ class SyntacticLayer:
                 and name in (site.name, site.alias)
                 and self._import_spans(path, site.line, line)
             ):
-                found = [
-                    item
-                    for item in self.resolver.named(site.name)
-                    if item.path in self.resolver.import_files(site) and item.parent < 0
-                ]
+                found = self.resolver.imported(site)
                 return "import", Resolution(tuple(found[-1:]), "import", sure=bool(found))
         called = self._texts.after(path, line, column + len(name))[:1] == "("
         return "call" if called else "reference", self._resolve(path, name, line, column)
@@ -137,14 +134,6 @@ class SyntacticLayer:
             receiver = re.sub(r"\s+", "", before[1])
         scope = self.resolver.file(path).innermost(line)
         return self.resolver.resolve(path, name, receiver, scope)
-
-    def _start(self, path: str, name: str, line: int, column: int) -> int:
-        for found, positions in facts.identifiers_in(self._view, path):
-            if found == name:
-                return next(
-                    (at for row, at in positions if row == line and at <= column < at + len(name)), column
-                )
-        return column
 
     # -- calls ---------------------------------------------------------------------------------
 

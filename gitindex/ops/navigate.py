@@ -11,7 +11,7 @@ from gitindex.navigate import outline as outlines
 from gitindex.navigate import references as refs
 from gitindex.navigate import slice as slices
 from gitindex.navigate.facts import Definition
-from gitindex.ops.budget import fit, fit_text
+from gitindex.ops.budget import fit, fit_text, size
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.reading import Reading, ReadOptions, reading
 
@@ -58,6 +58,9 @@ def outline(codebase: Codebase, path: str, options: ReadOptions) -> dict[str, An
         if record is None or record.skip:
             return _no_file(read, key)
         entries = outlines.outline(read.view, key)
+        shortened = size(entries) > read.budget
+        if shortened:  # documentation goes before definitions do
+            outlines.drop_docs(entries)
         status = "ok" if entries or record.symbols or facts_known(record.language) else "unsupported"
         message = (
             {} if status == "ok" else {"message": f"{key}: no outline for {record.language or 'this file'}"}
@@ -70,6 +73,7 @@ def outline(codebase: Codebase, path: str, options: ReadOptions) -> dict[str, An
             parse_error=record.parse_error,
             symbols=entries,
             precision="syntactic",
+            docs_left_out=shortened,
             **message,
         )
         return fit(answer, read.budget, ["symbols"])
