@@ -54,6 +54,7 @@ class Environment:
     event: str = ""
     ref: str = ""
     summary: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # for indexers
 
 
 def environment(variables: Mapping[str, str] | None = None) -> Environment:
@@ -72,6 +73,7 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         event=found.get("GITHUB_EVENT_NAME", ""),
         ref=found.get("GITHUB_REF", ""),
         summary=found.get("GITHUB_STEP_SUMMARY", ""),
+        variables=dict(found),
     )
 
 

@@ -19,7 +19,7 @@ from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.model.rows import Chunk
 from gitindex.model.settings import MAX_SYNC_BYTES
-from gitindex.segment import lexical, overlay
+from gitindex.segment import lexical, overlay, scipmerge
 from gitindex.segment.lexical import LexicalWriter
 from gitindex.segment.writer import SegmentWriter, Written
 from gitindex.store import atomic, clone, lease, publish, state, steps
@@ -71,6 +71,7 @@ def rebuild(layout: Layout, *, wait: float = 30.0) -> CompactReport:
         stack.callback(atomic.remove_tree, folder)
         steps.reach("compact.build")
         writers = list(_merge(view, folder, snapshot_id))
+        _merge_exact(view, folder / writers[-1].id, writers[-1].id)
         steps.reach("compact.publish")
         with lease.hold(layout, snapshot_id, wait=wait) as held:
             now = stack.enter_context(_reopen(layout))
@@ -126,6 +127,16 @@ def _merge(view: SnapshotView, folder: Path, snapshot_id: str) -> Iterator[Segme
         writer.copy_facts(view.facts_path(at), live)
     if writer is not None:
         yield writer
+
+
+def _merge_exact(view: SnapshotView, folder: Path, segment: str) -> None:
+    """Documents of live paths move into one file beside the newest merged segment (SE-7)."""
+    if view.scip:
+        sources = (
+            (facts, [head for head in documents if view.record(head.path) is not None])
+            for facts, documents in view.scip.sources()
+        )
+        scipmerge.merge(folder / "scip.sqlite", segment, sources)
 
 
 def _stage(

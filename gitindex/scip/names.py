@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import zstandard
-
 BLOCK = 256
 _MAX_BLOCK_BYTES = 64 * 1024 * 1024
 
 
 def pack_names(names: Sequence[bytes]) -> Iterator[bytes]:
     """Blocks of `BLOCK` names each; give them sorted, for size."""
+    import zstandard
+
     compressor = zstandard.ZstdCompressor(level=9)
     for at in range(0, len(names), BLOCK):
         part = names[at : at + BLOCK]
@@ -19,6 +19,8 @@ def pack_names(names: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def unpack_names(block: bytes) -> list[bytes]:
+    import zstandard
+
     data = zstandard.ZstdDecompressor().decompress(block, max_output_size=_MAX_BLOCK_BYTES)
     out, at = [], 0
     while at < len(data):

@@ -17,7 +17,9 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-READ = 8  # SCIP's role
+DEFINITION, IMPORT, WRITE, READ = 1, 2, 4, 8  # SCIP's roles
+EXACT, DEMOTED, REPAIRED = 0, 1, 2
+QUALITY_SHIFT = 7  # flags = SCIP roles (7 bits) | quality << 7
 
 
 class Posting(NamedTuple):

@@ -51,6 +51,12 @@ def check_out(objects: Objects, tree: str, directory: Path, *, max_bytes: int) -
     return Checkout(root, blobs, tuple(sorted(skipped)))
 
 
+def regular_blobs(objects: Objects, tree: str) -> dict[str, str]:
+    """Path key → blob id of every regular file that a checkout would write."""
+    wanted, _ = _plan(objects.entries(tree))
+    return {key: entry.blob for key, entry in wanted}
+
+
 def _plan(entries: Iterable[TreeEntry]) -> tuple[list[tuple[str, TreeEntry]], list[tuple[str, str]]]:
     wanted: dict[str, TreeEntry] = {}
     skipped: list[tuple[str, str]] = []

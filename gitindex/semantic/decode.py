@@ -24,14 +24,14 @@ import numpy.typing as npt
 from gitindex.errors import UnsafePath
 from gitindex.model.paths import path_key
 from gitindex.scip import schema, symbols
+from gitindex.scip.postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
 from gitindex.scip.ranges import Ints
 from gitindex.scip.reader import IndexFile, Tool
 from gitindex.semantic import describe
 from gitindex.semantic.firstpass import BATCH_OCCURRENCES, FirstPass, Part, Small
 from gitindex.semantic.interning import Interner, SymbolTable
 
-EXACT, DEMOTED, REPAIRED = 0, 1, 2
-QUALITY_SHIFT = 7  # flags = SCIP roles (7 bits) | quality << 7
+__all__ = ["DEMOTED", "EXACT", "QUALITY_SHIFT", "REPAIRED", "Decoded", "Document", "ReadBlob", "Summary"]
 ReadBlob = Callable[[str], bytes | None]
 
 

@@ -7,11 +7,13 @@ edge. Contradicted occurrences make no edge: a guess is never mixed into precise
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitindex.scip.schema import DEFINITION
-from gitindex.semantic.decode import DEMOTED, QUALITY_SHIFT, Document
+from gitindex.scip.postings import DEFINITION, EXACT, QUALITY_SHIFT
+
+if TYPE_CHECKING:
+    from gitindex.semantic.decode import Document
 
 FILE_LEVEL = 0  # as caller: not inside any definition
 
@@ -25,11 +27,20 @@ class CallEdge(NamedTuple):
     column: int
 
 
-def call_edges(document: Document, calls: Iterable[Position]) -> list[CallEdge]:
+class Rows(NamedTuple):
+    """One document as plain rows, in the forms that `scip.postings` unpacks."""
+
+    hashes: Sequence[int]
+    occurrences: Iterable[Sequence[int]]
+    definitions: Iterable[Sequence[int]]
+
+
+def call_edges(document: Document | Rows, calls: Iterable[Position]) -> list[CallEdge]:
     """`calls`: line and column (1-based) of the called names, as the extractor found them; in their order."""
+    rows = document if isinstance(document, Rows) else _rows(document)
     wanted = sorted(set(calls))
-    meant = _references(document)
-    around = _innermost(_bodies(document), wanted)
+    meant = _references(rows)
+    around = _innermost(_bodies(rows), wanted)
     return [
         CallEdge(around[place], callee, *place)
         for place in wanted
@@ -38,23 +49,27 @@ def call_edges(document: Document, calls: Iterable[Position]) -> list[CallEdge]:
     ]
 
 
-def _references(document: Document) -> dict[Position, list[int]]:
-    """Global symbols that are referred to, by where their names start."""
+def _rows(document: Document) -> Rows:
+    return Rows(document.hashes.tolist(), document.occurrences.tolist(), document.definitions.tolist())
+
+
+def _references(document: Rows) -> dict[Position, list[int]]:
+    """Global symbols that are referred to, by where their names start; only what no text contradicts."""
     out: dict[Position, list[int]] = {}
-    for symbol, line, column, _, _, flags in document.occurrences.tolist():
-        exact = flags >> QUALITY_SHIFT != DEMOTED
+    for symbol, line, column, _, _, flags in document.occurrences:
+        exact = flags >> QUALITY_SHIFT == EXACT
         if exact and not flags & DEFINITION and symbol < len(document.hashes):
-            out.setdefault((line, column), []).append(int(document.hashes[symbol]))
+            out.setdefault((line, column), []).append(document.hashes[symbol])
     return out
 
 
-def _bodies(document: Document) -> list[tuple[Position, Position, int]]:
+def _bodies(document: Rows) -> list[tuple[Position, Position, int]]:
     """Start, end and symbol of every global definition with a known extent, outer before inner."""
     found = []
-    for row in document.definitions.tolist():
+    for row in document.definitions:
         symbol, start, end = row[0], (row[5], row[6]), (row[7], row[8])
         if start[0] and symbol < len(document.hashes):
-            found.append((start, end, int(document.hashes[symbol])))
+            found.append((start, end, document.hashes[symbol]))
     return sorted(found, key=lambda body: (body[0], (-body[1][0], -body[1][1])))
 
 

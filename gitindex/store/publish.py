@@ -48,9 +48,15 @@ def begin(layout: Layout, txn: str) -> Path:
 
 
 def publish(
-    layout: Layout, lease: Lease, snapshot_id: str, staged: Staged, verifier: Verifier, compose: Compose
+    layout: Layout,
+    lease: Lease,
+    snapshot_id: str,
+    staged: Staged,
+    verifier: Verifier,
+    compose: Compose,
+    confirm: Callable[[], None] = lambda: None,
 ) -> Manifest:
-    """Make `staged` the active snapshot.
+    """Make `staged` the active snapshot. `confirm` is the last to speak: what it raises stops the swap.
 
     Raises LeaseLost, PublishBlocked, ChecksumMismatch, StorageFull, StoreUnwritable: then nothing changed.
     """
@@ -69,6 +75,7 @@ def publish(
         steps.reach("publish.gate")
         _gate(layout, manifest, staged, verifier)
         lease.check()
+        confirm()
         steps.reach("publish.swap")
         manifests.activate(layout, snapshot_id)
         steps.reach("publish.state")

@@ -44,7 +44,20 @@ REMOTE_STEPS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_known = frozenset(name for group in (STEPS, REMOTE_STEPS) for names in group.values() for name in names)
+# So has a refresh: its steps need an indexer. Those of a publish lie between `import.lease` and `refresh.published`.
+SEMANTIC_STEPS: dict[str, tuple[str, ...]] = {
+    "refresh": (
+        "refresh.claimed",
+        "refresh.indexed",
+        "refresh.checked",
+        "refresh.published",
+        "refresh.completed",
+    ),
+    "import": ("import.decode", "import.write", "import.lease"),
+}
+
+_groups = (STEPS, REMOTE_STEPS, SEMANTIC_STEPS)
+_known = frozenset(name for group in _groups for names in group.values() for name in names)
 _observer: Callable[[str], None] | None = None
 
 

@@ -23,10 +23,14 @@ from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.readers import ReadersLock
+from gitindex.view.scip import ScipView
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+
+
+SEMANTIC = "semantic"  # a segment that holds documents of `scip` and nothing else
 
 
 class Row(NamedTuple):
@@ -50,6 +54,7 @@ class SnapshotView:
         self._hidden: dict[str, int] | None = None
         self._lexical: LexicalIndex | None = None
         self._overlay: dict[str, OverlayEntry] | None = None
+        self._scip: ScipView | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -66,6 +71,9 @@ class SnapshotView:
         for facts in self._facts.values():
             facts.close()
         self._facts = {}
+        if self._scip is not None:
+            self._scip.close()
+            self._scip = None
         if self._lock is not None:
             self._lock.close()
 
@@ -77,6 +85,8 @@ class SnapshotView:
         for at in range(len(self.manifest.segments) - 1, -1, -1):
             if at < hidden:
                 return None
+            if self.manifest.segments[at].kind == SEMANTIC:
+                continue
             found = self.facts(at).record(path)
             if found is not None:
                 return found
@@ -127,6 +137,8 @@ class SnapshotView:
         Rows of hidden paths are dropped here, so no query can forget to.
         """
         for at in range(len(self.manifest.segments) - 1, -1, -1):
+            if self.manifest.segments[at].kind == SEMANTIC:
+                continue
             for path, *values in self.facts(at).query(sql, parameters):
                 if isinstance(path, str) and self.live(at, path):
                     yield Row(path, tuple(values))
@@ -150,6 +162,19 @@ class SnapshotView:
 
     def facts_path(self, at: int) -> Path:
         return self.verifier.path(self._artifact(self.manifest.segments[at], "/facts.sqlite"))
+
+    @property
+    def scip(self) -> ScipView:
+        """Exact facts, where they were imported (SE-8)."""
+        if self._scip is None:
+            artifacts = (artifact for segment in self.manifest.segments for artifact in segment.artifacts)
+            found = [self.verifier.path(item) for item in artifacts if item.path.endswith("/scip.sqlite")]
+            self._scip = ScipView(found, self._content)
+        return self._scip
+
+    def _content(self, path: str) -> str | None:
+        record = self.record(path)
+        return None if record is None or record.skip else record.content
 
     # -- chunks --------------------------------------------------------------------------------
 

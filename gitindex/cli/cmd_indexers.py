@@ -1,0 +1,39 @@
+"""`gitindex indexers`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.errors import UsageError
+from gitindex.ops import indexers
+
+
+@command("Exact indexers: which are here (list), and getting those that can be pinned (install NAME…).")
+@click.argument("action", type=click.Choice(["list", "install"]), default="list")
+@click.argument("names", nargs=-1)
+def run(call: Call, action: str, names: tuple[str, ...]) -> Answer:
+    if action == "install":
+        if not names:
+            raise UsageError("install what?", hint="gitindex indexers install python typescript")
+        data = indexers.install(call.environment, names)
+        return Answer(data, f"installed {', '.join(data['installed'])}\n\n{_table(data)}")
+    data = indexers.listing(call.environment)
+    return Answer(data, _table(data))
+
+
+def _table(data: dict[str, Any]) -> str:
+    rows = [
+        (
+            item["name"],
+            item["language"],
+            item["version"] or ("yes" if item["installed"] else "-"),
+            item["source"] or item["how_to_get"],
+            "runs project code" if item["runs_project_code"] else "",
+        )
+        for item in data["indexers"]
+    ]
+    return output.table(rows, ("indexer", "language", "version", "from", ""))

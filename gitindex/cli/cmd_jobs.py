@@ -1,0 +1,35 @@
+"""`gitindex jobs`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.ops import jobs
+from gitindex.ops.codebase import open_codebase
+
+
+@command("Refresh jobs, newest first: what they were asked, what became of them, and why.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+def run(call: Call, limit: int) -> Answer:
+    data = jobs.listing(open_codebase(call.path, call.environment), limit)
+    rows = [_row(job) for job in data["jobs"]]
+    header = ("job", "context", "status", "commit", "tries", "scope", "what happened")
+    return Answer(data, output.table(rows, header) if rows else "no jobs yet\nnext: gitindex refresh --wait")
+
+
+def _row(job: dict[str, Any]) -> tuple[str, ...]:
+    told = str(job["error"] or job["superseded_reason"] or "").split("\n")[0]
+    scope = job["scope"] if job["scope"] == "full" else "part"
+    return (
+        str(job["id"]),
+        job["context"],
+        job["status"],
+        job["head"][:12],
+        str(job["attempts"]),
+        scope,
+        told,
+    )

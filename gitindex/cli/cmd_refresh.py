@@ -1,0 +1,108 @@
+"""`gitindex refresh`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.model.paths import path_key
+from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
+from gitindex.semantic.process import Caps
+
+
+@command(
+    "Import exact facts (SCIP) of HEAD: definitions, references, hover. Without --wait in the background."
+)
+@click.option("--context", "contexts", multiple=True, metavar="NAME", help="A context id, language or root.")
+@click.option("--files", is_flag=True, help="Only the PATHs that follow, instead of whole projects.")
+@click.argument("paths", nargs=-1)
+@click.option("--wait", is_flag=True, help="Run the jobs here and wait for them.")
+@click.option("--allow-project-code", is_flag=True, help="Let indexers run build scripts of the project.")
+@click.option(
+    "--timeout", type=float, default=3600.0, show_default=True, help="Seconds one indexer may take."
+)
+@click.option("--memory", type=float, default=8.0, show_default=True, help="GiB one indexer may use.")
+def run(
+    call: Call,
+    contexts: tuple[str, ...],
+    files: bool,
+    paths: tuple[str, ...],
+    wait: bool,
+    allow_project_code: bool,
+    timeout: float,
+    memory: float,
+) -> Answer:
+    if files != bool(paths):
+        raise click.UsageError("--files goes with the paths it means: gitindex refresh --files PATH…")
+    codebase = open_codebase(call.path, call.environment)
+    caps = Caps(seconds=timeout, memory_bytes=int(memory * 1024**3))
+    keys = tuple(_key(codebase, call.path, path) for path in paths)
+    options = RefreshOptions(contexts, keys, wait, allow_project_code, caps=caps)
+    report = refresh(codebase, options, _shown(call))
+    queued = [item for item in report.contexts if item.outcome == "queued"]
+    if queued:
+        _start_worker(codebase, call, sys.argv[1:])
+    return Answer(asdict(report), _text(report), 0 if report.status == "ok" else 1)
+
+
+def _key(codebase: Codebase, base: Path, text: str) -> str:
+    """From where one stands, else from the root."""
+    for start in (base if base.is_dir() else base.parent, codebase.root):
+        where = (start / text).resolve()
+        if where.exists() and where.is_relative_to(codebase.root):
+            return path_key(where.relative_to(codebase.root).as_posix())
+    return path_key(text)
+
+
+def _start_worker(codebase: Codebase, call: Call, arguments: list[str]) -> None:
+    """The same request, waited for by a detached process: it finds the jobs queued and works on them."""
+    from gitindex.hooks import spawn
+
+    command_line = [sys.executable, "-m", "gitindex", *arguments, "--wait"]
+    quoted = " ".join(f"'{word}'" for word in (part.replace("'", "'\"'\"'") for part in command_line))
+    shell = ["/bin/sh", "-c", f"{quoted} </dev/null >/dev/null 2>&1 &"]
+    spawn.run(shell, call.environment.variables, where=Path.cwd())
+
+
+def _shown(call: Call):  # type: ignore[no-untyped-def]
+    def notify(what: str) -> None:
+        if not call.as_json and sys.stderr.isatty():
+            output.write_error(f"refreshing {what}")
+
+    return notify
+
+
+def _text(report: RefreshReport) -> str:
+    if not report.contexts:
+        return "no project here that an exact indexer knows"
+    lines = [f"HEAD {report.head[:12]}"]
+    for item in report.contexts:
+        lines += _lines(item)
+    if any(item.outcome == "queued" for item in report.contexts):
+        lines.append("next: gitindex jobs")
+    return "\n".join(lines)
+
+
+def _lines(item: ContextReport) -> list[str]:
+    lines = [f"{item.outcome:<12} {item.context}  {item.tool}, {output.plural(item.files, 'file')}"]
+    detail = item.detail
+    if item.outcome == "refreshed" and detail:
+        lines.append(
+            f"  {output.plural(detail['documents'], 'document')}: {detail['written']:,} written, "
+            f"{detail['unchanged']:,} unchanged, {detail['buried']:,} gone; {detail['occurrences']:,} occurrences, "
+            f"{detail['demoted']:,} contradicted, {detail['repaired']:,} repaired, {detail['unresolved']:,} unresolved"
+        )
+        lines += [f"  left out, it crashes the tool: {path}" for path in detail["excluded"]]
+        lines += [f"  {remark}" for remark in detail["remarks"][:5]]
+    if item.message:
+        name = f"{item.diagnosis}: " if item.diagnosis else ""
+        lines.append(f"  {name}{item.message}")
+    if item.next:
+        lines.append(f"  next: {item.next}")
+    return lines

@@ -1,0 +1,383 @@
+"""Semantic facts of one segment in SQLite (`scip.sqlite`): documents, symbols, links (SE-7, SE-8).
+
+Written once into staging, then opened read-only and immutable. A document is known by its path and the blob it was
+made from; a document without a blob hides the path's documents in older segments. Symbols are known by their 64-bit
+hash, so segments combine without a table between them. Everything a merge needs is in the documents themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.parse import quote
+
+from gitindex.errors import StoreCorrupt
+from gitindex.model import versions
+from gitindex.scip import names, postings, symbols
+from gitindex.scip.postings import FileBlob, Posting
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE scip_files (
+  file INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, blob TEXT NOT NULL, context TEXT NOT NULL,
+  digest BLOB NOT NULL, interface TEXT NOT NULL, syntax TEXT NOT NULL, unresolved INTEGER NOT NULL,
+  demoted INTEGER NOT NULL, occurrences BLOB NOT NULL, definitions BLOB NOT NULL, hover BLOB NOT NULL,
+  links BLOB NOT NULL);
+CREATE TABLE scip_symbols (hash INTEGER PRIMARY KEY, name INTEGER NOT NULL, postings BLOB NOT NULL);
+CREATE TABLE scip_names (block INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE scip_short (key INTEGER PRIMARY KEY, numbers BLOB NOT NULL);
+CREATE TABLE scip_links (
+  target INTEGER NOT NULL, symbol INTEGER NOT NULL, file INTEGER NOT NULL, flags INTEGER NOT NULL,
+  PRIMARY KEY (target, symbol, file)) WITHOUT ROWID;
+CREATE TABLE scip_external (hash INTEGER PRIMARY KEY, text BLOB NOT NULL);
+"""
+_LINK = struct.Struct("<qqB")
+_HEAD = "file, path, blob, context, digest, interface, syntax, unresolved, demoted"
+_BATCH_OCCURRENCES = 50_000
+Link = tuple[int, int, int]  # symbol, target, flags
+
+
+class ScipFile(NamedTuple):
+    """A document without its positions. `blob` is what it was made from; "" hides older documents of the path."""
+
+    file: int
+    path: str
+    blob: str
+    context: str
+    digest: bytes
+    interface: str  # semantic interface hash
+    syntax: str  # syntactic interface hash of the same bytes, "" unknown
+    unresolved: int
+    demoted: int
+
+
+class Positions(Protocol):
+    """What the writer needs of a decoded document."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def hashes(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def locals(self) -> int: ...
+    @property
+    def occurrences(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def definitions(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def relationships(self) -> list[Link]: ...
+    @property
+    def hover(self) -> bytes: ...
+    @property
+    def interface_hash(self) -> str: ...
+    @property
+    def unresolved(self) -> int: ...
+
+
+class Packed(NamedTuple):
+    """A document in stored form, not yet numbered."""
+
+    path: str
+    interface: str
+    unresolved: int
+    demoted: int
+    occurrences: bytes
+    definitions: bytes
+    hover: bytes
+    links: tuple[Link, ...]
+
+    @property
+    def digest(self) -> bytes:
+        """Equal exactly when storing it again would store the same."""
+        value = hashlib.blake2b(digest_size=16)
+        counts = f"{self.interface}\0{self.unresolved}\0{self.demoted}".encode()
+        for part in (counts, self.occurrences, self.definitions, self.hover, _pack_links(self.links)):
+            value.update(len(part).to_bytes(8, "little") + part)
+        return value.digest()
+
+
+def pack(documents: Iterable[Positions]) -> Iterator[tuple[Positions, Packed]]:
+    """Documents in stored form, many at once: calls cost more than work."""
+    batch: list[Positions] = []
+    weight = 0
+    for document in documents:
+        batch.append(document)
+        weight += len(document.occurrences)
+        if weight >= _BATCH_OCCURRENCES:
+            yield from _pack(batch)
+            batch, weight = [], 0
+    if batch:
+        yield from _pack(batch)
+
+
+def _pack(batch: list[Positions]) -> Iterator[tuple[Positions, Packed]]:
+    import zstandard
+
+    from gitindex.scip import packing
+
+    compressor = zstandard.ZstdCompressor(level=3)
+    found = packing.pack_files([(doc.hashes, doc.locals, doc.occurrences) for doc in batch])
+    defined = packing.pack_definitions([doc.definitions for doc in batch])
+    for doc, occurrences, definitions in zip(batch, found, defined, strict=True):
+        quality = doc.occurrences[:, 5] >> postings.QUALITY_SHIFT
+        yield (
+            doc,
+            Packed(
+                doc.path,
+                doc.interface_hash,
+                doc.unresolved,
+                int((quality == postings.DEMOTED).sum()),
+                occurrences,
+                definitions,
+                compressor.compress(doc.hover),
+                tuple(sorted(set(doc.relationships))),
+            ),
+        )
+
+
+class ScipWriter:
+    """Fills a new scip file. `finish` writes symbols and closes it."""
+
+    def __init__(self, path: Path, segment_id: str) -> None:
+        path.touch()
+        self._db = sqlite3.connect(f"file:{quote(str(path))}", uri=True, isolation_level=None)
+        # Durability comes from the publish barrier, as for all staged files.
+        self._db.executescript(
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=4096;" + _SCHEMA
+        )
+        self._db.execute("BEGIN")
+        version = str(versions.MATRIX["scip_facts"].current)
+        self._db.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("schema_version", version), ("segment_id", segment_id)]
+        )
+        self.files = 0
+        self.occurrences = 0
+        self._used: set[int] = set()
+        self._columns: list[npt.NDArray[np.int64]] = []
+
+    def add(
+        self,
+        packed: Packed,
+        hashes: npt.NDArray[np.int64],
+        occurrences: npt.NDArray[np.int32],
+        *,
+        blob: str,
+        context: str,
+        syntax: str,
+    ) -> None:
+        """`hashes` and `occurrences` are what `packed` holds in packed form."""
+        import numpy as np
+
+        file = self._insert(packed, blob, context, syntax)
+        found = occurrences[occurrences[:, 0] < len(hashes)]
+        part = np.empty((5, len(found)), np.int64)
+        part[0] = hashes[found[:, 0]]
+        part[1] = file
+        part[2:] = found[:, [1, 2, 5]].T
+        self._columns.append(part)
+        self._used.update(hashes.tolist())
+        self._used.update(value for link in packed.links for value in link[:2])
+        self.occurrences += len(occurrences)
+
+    def bury(self, path: str, context: str) -> None:
+        """Hide the path's documents in older segments."""
+        self._insert(Packed(path, "", 0, 0, b"", b"", b"", ()), "", context, "")
+
+    def _insert(self, packed: Packed, blob: str, context: str, syntax: str) -> int:
+        self.files += 1
+        row = (
+            self.files,
+            packed.path,
+            blob,
+            context,
+            packed.digest if blob else b"",
+            packed.interface,
+            syntax,
+        )
+        counts = (packed.unresolved, packed.demoted)
+        blobs = (packed.occurrences, packed.definitions, packed.hover, _pack_links(packed.links))
+        self._db.execute("INSERT INTO scip_files VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", (*row, *counts, *blobs))
+        self._db.executemany(
+            "INSERT OR REPLACE INTO scip_links VALUES (?,?,?,?)",
+            [(target, symbol, self.files, flags) for symbol, target, flags in packed.links],
+        )
+        return self.files
+
+    def finish(self, named: Iterable[tuple[int, bytes]], external: Iterable[tuple[int, bytes]] = ()) -> None:
+        """`named`: hash and string of symbols, those of other documents are left out; `external`: hover texts."""
+        strings = sorted((text, value) for value, text in named if value in self._used)
+        self._db.executemany(
+            "INSERT INTO scip_names VALUES (?,?)", enumerate(names.pack_names([text for text, _ in strings]))
+        )
+        number = {value: at for at, (_, value) in enumerate(strings)}
+        self._write_postings(number)
+        short: dict[bytes, list[int]] = {}
+        for at, (text, _) in enumerate(strings):
+            short.setdefault(symbols.tail_name(text), []).append(at)
+        self._db.executemany(
+            "INSERT OR IGNORE INTO scip_short VALUES (?,?)",
+            sorted((symbols.hash64(name), _pack_numbers(found)) for name, found in short.items() if name),
+        )
+        kept = sorted((value, text) for value, text in external if value in self._used)
+        self._db.executemany("INSERT OR IGNORE INTO scip_external VALUES (?,?)", kept)
+        self._db.execute("COMMIT")
+        self._db.close()
+
+    def abandon(self) -> None:
+        self._db.close()
+
+    def _write_postings(self, number: dict[int, int]) -> None:
+        import numpy as np
+
+        from gitindex.scip import packing
+
+        written: set[int] = set()
+        if self._columns:
+            columns = np.concatenate(self._columns, axis=1)
+            self._columns = []
+            rows = [(value, number[value], blob) for value, blob in packing.pack_symbols(*columns)]
+            written = {row[0] for row in rows}
+            self._db.executemany("INSERT INTO scip_symbols VALUES (?,?,?)", rows)
+        # Symbols that only links name have a string and no positions.
+        rest = sorted((value, at, b"") for value, at in number.items() if value not in written)
+        self._db.executemany("INSERT INTO scip_symbols VALUES (?,?,?)", rest)
+
+
+class ScipFacts:
+    """Read-only hand on one scip file. Knows nothing of other segments: only a view may join them (SN-6)."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._db = sqlite3.connect(
+                f"file:{quote(str(path))}?mode=ro&immutable=1",
+                uri=True,
+                check_same_thread=False,
+                isolation_level=None,
+            )
+            version = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise StoreCorrupt(
+                f"scip facts {path} cannot be read: {error}", hint="gitindex repair"
+            ) from error
+        versions.check("scip_facts", int(version[0]) if version else None, str(path))
+        self._blocks: dict[int, list[bytes]] = {}
+
+    def close(self) -> None:
+        self._db.close()
+
+    def files(self) -> Iterator[ScipFile]:
+        for row in self._db.execute(f"SELECT {_HEAD} FROM scip_files ORDER BY file"):  # noqa: S608
+            yield ScipFile(*row)
+
+    def file(self, path: str) -> ScipFile | None:
+        row = self._one(f"SELECT {_HEAD} FROM scip_files WHERE path = ?", path)  # noqa: S608
+        return None if row is None else ScipFile(*row)
+
+    def numbered(self, file: int) -> ScipFile:
+        row = self._one(f"SELECT {_HEAD} FROM scip_files WHERE file = ?", file)  # noqa: S608
+        if row is None:
+            raise StoreCorrupt(f"scip facts name document {file}, which is not there", hint="gitindex repair")
+        return ScipFile(*row)
+
+    def occurrences(self, file: int) -> FileBlob:
+        return postings.open_file(self._blob("occurrences", file))
+
+    def definitions(self, file: int) -> Iterator[tuple[int, ...]]:
+        return postings.unpack_definitions(self._blob("definitions", file))
+
+    def hover(self, file: int) -> bytes:
+        """As `semantic.describe` reads it."""
+        import zstandard
+
+        return zstandard.ZstdDecompressor().decompress(
+            self._blob("hover", file), max_output_size=256 * 1024 * 1024
+        )
+
+    def postings(self, symbol: int) -> Iterator[Posting]:
+        row = self._one("SELECT postings FROM scip_symbols WHERE hash = ?", symbol)
+        return iter(()) if row is None else postings.unpack_symbol(row[0])
+
+    def name(self, symbol: int) -> bytes | None:
+        row = self._one("SELECT name FROM scip_symbols WHERE hash = ?", symbol)
+        return None if row is None else self._string(row[0])
+
+    def names(self) -> Iterator[tuple[int, bytes]]:
+        """Hash and string of every symbol."""
+        for (block,) in self._db.execute("SELECT data FROM scip_names ORDER BY block"):
+            for text in names.unpack_names(block):
+                yield symbols.hash64(text), text
+
+    def named(self, short: bytes) -> list[bytes]:
+        """Symbols whose last descriptor has this name."""
+        row = self._one("SELECT numbers FROM scip_short WHERE key = ?", symbols.hash64(short))
+        return [] if row is None else [self._string(at) for at in _unpack_numbers(row[0])]
+
+    def links(self, target: int) -> list[tuple[int, int, int]]:
+        """(symbol, document, flags) of what relates to `target`."""
+        sql = "SELECT symbol, file, flags FROM scip_links WHERE target = ?"
+        return list(self._db.execute(sql, (target,)))
+
+    def external(self, symbol: int) -> bytes | None:
+        row = self._one("SELECT text FROM scip_external WHERE hash = ?", symbol)
+        return None if row is None else row[0]
+
+    def externals(self) -> Iterator[tuple[int, bytes]]:
+        yield from self._db.execute("SELECT hash, text FROM scip_external")
+
+    def packed(self, head: ScipFile) -> Packed:
+        """The document in stored form, for a merge."""
+        columns = "occurrences, definitions, hover, links"
+        row = self._one(f"SELECT {columns} FROM scip_files WHERE file = ?", head.file)  # noqa: S608
+        assert row is not None
+        counts = (head.unresolved, head.demoted)
+        return Packed(head.path, head.interface, *counts, row[0], row[1], row[2], _unpack_links(row[3]))
+
+    def _blob(self, column: str, file: int) -> bytes:
+        row = self._one(f"SELECT {column} FROM scip_files WHERE file = ?", file)  # noqa: S608
+        return b"" if row is None else row[0]
+
+    def _string(self, number: int) -> bytes:
+        block, at = divmod(number, names.BLOCK)
+        if block not in self._blocks:
+            row = self._one("SELECT data FROM scip_names WHERE block = ?", block)
+            self._blocks[block] = names.unpack_names(row[0]) if row else []
+        return self._blocks[block][at]
+
+    def _one(self, sql: str, value: object) -> Any:
+        return self._db.execute(sql, (value,)).fetchone()
+
+
+def _pack_links(links: Sequence[Link]) -> bytes:
+    return b"".join(_LINK.pack(*link) for link in links)
+
+
+def _unpack_links(blob: bytes) -> tuple[Link, ...]:
+    return tuple(_LINK.iter_unpack(blob))
+
+
+def _pack_numbers(numbers: list[int]) -> bytes:
+    """Ascending numbers as varints of their steps."""
+    out = bytearray()
+    last = 0
+    for number in numbers:
+        step, last = number - last, number
+        while step > 127:
+            out.append(step & 127 | 128)
+            step >>= 7
+        out.append(step)
+    return bytes(out)
+
+
+def _unpack_numbers(blob: bytes) -> Iterator[int]:
+    total = 0
+    for step in postings.varints(blob):
+        total += step
+        yield total

@@ -1,0 +1,237 @@
+"""From an accepted SCIP file to a published snapshot (SE-7): per document, all or nothing.
+
+A document is written only when it differs from the one the snapshot holds; documents the tool no longer gives are
+buried. The new semantic segment is built beside the store, against a pinned snapshot, and published under the lease
+on whatever snapshot is active then. What other refreshes or a compaction changed meanwhile means building again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gitindex.errors import LeaseHeld, SemanticError, StoreCorrupt
+from gitindex.extract.versions import CHUNKER_VERSION
+from gitindex.model.ids import ulid
+from gitindex.model.manifest import Artifact, Manifest, Segment
+from gitindex.scip.reader import IndexFile
+from gitindex.segment import overlay, scipfacts
+from gitindex.segment.scipfacts import ScipWriter
+from gitindex.segment.writer import SegmentWriter, Written
+from gitindex.semantic import scope as lattice
+from gitindex.semantic.contexts import Context
+from gitindex.semantic.decode import Decoded, ReadBlob
+from gitindex.semantic.describe import Description
+from gitindex.semantic.scope import Scope
+from gitindex.store import atomic, clone, lease, publish, state, steps
+from gitindex.store.layout import Layout
+from gitindex.view.snapshot import SEMANTIC, SnapshotView, open_active
+
+_TRIES = 3
+_CHECK_EVERY = 200  # documents between two looks at whether anybody still wants them
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is imported: an index file, the blobs it is about, and how much of it."""
+
+    file: Path
+    prefix: str
+    context: Context
+    blobs: Mapping[str, str]  # path → blob id
+    read: ReadBlob
+    scope: Scope | None
+    about: Mapping[str, Any]  # of the manifest's entry: tool, version, commit, …
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    snapshot_id: str
+    documents: int
+    written: int
+    buried: int
+    unchanged: int
+    occurrences: int
+    demoted: int
+    repaired: int
+    unresolved: int
+    rejected: tuple[tuple[str, str], ...]
+
+
+def import_documents(
+    layout: Layout, source: Source, confirm: Callable[[], None], *, wait: float = 30.0
+) -> Imported:
+    """Publish what changed. `confirm` raises when the output is no longer wanted; it is asked last before the swap.
+
+    Raises SemanticError for an index of which nothing can be kept, and what a publish raises.
+    """
+    for _ in range(_TRIES):
+        done = _try(layout, source, confirm, wait)
+        if done is not None:
+            return done
+    raise LeaseHeld("other writers keep changing the exact facts", hint="gitindex refresh --wait")
+
+
+def context_key(context: Context) -> str:
+    """How documents name their context: what stays when its configuration changes."""
+    return f"{context.language}:{context.root}"
+
+
+def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: float) -> Imported | None:
+    with ExitStack() as stack:
+        view = stack.enter_context(_reopen(layout))
+        txn = ulid()
+        folder = publish.begin(layout, txn)
+        stack.callback(atomic.remove_tree, folder)
+        name = f"seg_{txn}_0"
+        writer = SegmentWriter(folder / name, name, view.manifest.dimension, CHUNKER_VERSION)
+        counted = _write(view, source, folder / name, name, confirm)
+        steps.reach("import.lease")
+        held = stack.enter_context(lease.hold(layout, txn, wait=wait))
+        now = stack.enter_context(_reopen(layout))
+        if _documents_of(now.manifest) != _documents_of(view.manifest):
+            return None
+        staged = _stage(now, folder, writer, txn)
+        compose = _composer(now.manifest, txn, held.epoch, _entry(source, counted))
+        publish.publish(layout, held, txn, staged, now.verifier, compose, confirm)
+        return replace(counted, snapshot_id=txn)
+
+
+def _reopen(layout: Layout) -> SnapshotView:
+    view = open_active(layout)
+    if view is None:
+        raise StoreCorrupt(f"store {layout.id} has no snapshot", hint="gitindex sync")
+    return view
+
+
+def _documents_of(manifest: Manifest) -> list[str]:
+    artifacts = (artifact for segment in manifest.segments for artifact in segment.artifacts)
+    return [artifact.sha256 for artifact in artifacts if artifact.path.endswith("/scip.sqlite")]
+
+
+# -- documents -----------------------------------------------------------------------------------------
+
+
+def _write(
+    view: SnapshotView, source: Source, folder: Path, segment: str, confirm: Callable[[], None]
+) -> Imported:
+    target = folder / "scip.sqlite"
+    writer = ScipWriter(target, segment)
+    steps.reach("import.decode")
+    try:
+        with IndexFile(source.file) as file:
+            own = context_key(source.context)
+            known = partial(view.scip.defines, besides=own)
+            decoded = Decoded(file, source.read, prefix=source.prefix, known=known)
+            seen, written = _write_changed(view, source, decoded, writer, confirm)
+            buried = _bury_lost(view, source, seen, writer)
+            steps.reach("import.write")
+            externals = ((value, _external(told)) for value, _, told in decoded.externals())
+            writer.finish(decoded.symbols(), externals)
+    except BaseException:
+        writer.abandon()
+        raise
+    if not written and not buried:
+        target.unlink()  # nothing changed: only the manifest says so
+    summary = decoded.summary
+    counts = (summary.occurrences, summary.demoted, summary.repaired, summary.unresolved)
+    return Imported("", len(seen), written, buried, len(seen) - written, *counts, tuple(summary.rejected))
+
+
+def _write_changed(
+    view: SnapshotView, source: Source, decoded: Decoded, writer: ScipWriter, confirm: Callable[[], None]
+) -> tuple[set[str], int]:
+    """Paths that have a document, and how many of them were written."""
+    seen: set[str] = set()
+    key = context_key(source.context)
+    for document, packed in scipfacts.pack(decoded.documents()):
+        if len(seen) % _CHECK_EVERY == 0:
+            confirm()
+        if not lattice.selects(source.scope, packed.path):
+            continue
+        seen.add(packed.path)
+        blob = source.blobs[packed.path]
+        known = view.scip.document(packed.path)
+        if known is not None and (known.blob, known.context, known.digest) == (blob, key, packed.digest):
+            continue
+        record = view.record(packed.path)
+        syntax = record.interface_hash if record is not None and record.content == blob else ""
+        writer.add(packed, document.hashes, document.occurrences, blob=blob, context=key, syntax=syntax)
+    if not seen and source.scope is None:
+        raise SemanticError("the index holds no document of a tracked file", diagnosis="no_documents")
+    return seen, writer.files
+
+
+def _bury_lost(view: SnapshotView, source: Source, seen: set[str], writer: ScipWriter) -> int:
+    """Hide documents of the context that this run no longer gives."""
+    key = context_key(source.context)
+    lost = [
+        head.path
+        for head in view.scip.documents()
+        if head.context == key and head.path not in seen and lattice.selects(source.scope, head.path)
+    ]
+    for path in sorted(lost):
+        writer.bury(path, key)
+    return len(lost)
+
+
+def _external(told: Description) -> bytes:
+    return "\0".join((told.kind, told.name, told.signature, told.documentation[:600])).encode()
+
+
+# -- publishing ----------------------------------------------------------------------------------------
+
+
+def _stage(now: SnapshotView, folder: Path, writer: SegmentWriter, txn: str) -> publish.Staged:
+    """Beside the documents: a table with the marker, the parent's words and overlay."""
+    payload = dict(now.marker() or {}) | {"runId": txn, "completedAt": state.now()}
+    steps.reach("publish.chunks")
+    writer.write_table(payload)
+    steps.reach("publish.facts")
+    written: Written = writer.write_facts(())
+    steps.reach("publish.lexical")
+    linked = clone.clone_lexical(now.manifest, now.verifier, folder / "lexical")
+    overlay.write(folder / "overlay.jsonl", now.overlay().values())
+    return publish.Staged(folder, (written,), SEMANTIC, linked)
+
+
+def _entry(source: Source, counted: Imported) -> dict[str, Any]:
+    context = source.context
+    return {
+        "context": context.id,
+        "language": context.language,
+        "root": context.root,
+        "config_hash": context.config_hash,
+        "files": counted.documents,
+        "occurrences": counted.occurrences,
+        "demoted": counted.demoted,
+        "unresolved": counted.unresolved,
+        **source.about,
+    }
+
+
+def _composer(now: Manifest, txn: str, epoch: int, entry: Mapping[str, Any]) -> publish.Compose:
+    place = (entry["language"], entry["root"])
+    kept = [item for item in now.semantic if (item["language"], item["root"]) != place]
+    entries = sorted([*kept, entry], key=lambda item: (item["language"], item["root"]))
+
+    def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], shown: Artifact) -> Manifest:
+        return replace(
+            now,
+            snapshot_id=txn,
+            parent_snapshot_id=now.snapshot_id,
+            created_at=state.now(),
+            lease_epoch=epoch,
+            segments=(*now.segments, *segments),
+            lexical=words,
+            overlay=shown,
+            counts=replace(now.counts, tombstones_added=0),
+            timings_ms={name: ms for name, ms in now.timings_ms.items() if name == "total"},
+            semantic=tuple(entries),
+        )
+
+    return compose

@@ -1,0 +1,206 @@
+"""What one refresh job does at one commit: private checkout, indexer, import (SE-2, SE-3).
+
+`worker` owns the order; here is the content of its steps. Everything is taken from git objects of one tree, so the
+user's working tree is neither read nor touched. Scratch space lies in the store's staging, where gc finds leftovers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gitindex.errors import GitindexError, SemanticError
+from gitindex.git.objects import Objects, open_objects
+from gitindex.git.repo import Repo
+from gitindex.model.ids import ulid
+from gitindex.semantic import checkout, contexts, indexing
+from gitindex.semantic.checkout import BlobReader, Checkout
+from gitindex.semantic.contexts import Context
+from gitindex.semantic.importer import Imported, Source, context_key, import_documents
+from gitindex.semantic.indexers.base import Run
+from gitindex.semantic.indexers.registry import indexer_for
+from gitindex.semantic.indexing import Bench, Indexed
+from gitindex.semantic.jobs import Job
+from gitindex.semantic.worker import NoLongerCurrent, Steps
+from gitindex.store import atomic, steps
+from gitindex.store.layout import Layout
+
+MAX_FILE_BYTES = 10 * 1024 * 1024
+_BEAT_SECONDS = 2.0
+
+
+class Output(NamedTuple):
+    """An accepted run, not yet imported."""
+
+    context: Context
+    scratch: Path
+    indexed: Indexed
+
+
+@dataclass(slots=True)
+class Refresher:
+    """Refreshes contexts of one commit. `keys` maps the ids of the control file to (language, root)."""
+
+    layout: Layout
+    repo: Repo
+    commit: str
+    tree: str
+    bench: Bench
+    read_head: Callable[[], str]
+    clock: Callable[[], float]
+    keys: dict[int, tuple[str, str]] = field(default_factory=dict)
+    done: dict[int, tuple[Indexed, Imported]] = field(default_factory=dict)
+    lease_wait: float = 30.0
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _objects: Objects | None = None
+    _blobs: dict[str, str] = field(default_factory=dict)
+    _found: list[Context] | None = None
+
+    def __enter__(self) -> Refresher:
+        self._objects = self._stack.enter_context(open_objects(self.repo, bulk=True))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def objects(self) -> Objects:
+        assert self._objects is not None, "use it in a with statement"
+        return self._objects
+
+    def contexts(self) -> list[Context]:
+        """What the commit's tree holds (SE-1)."""
+        if self._found is None:
+            self._blobs = checkout.regular_blobs(self.objects, self.tree)
+            read = BlobReader(self._blobs, self.objects, MAX_FILE_BYTES)
+            self._found = contexts.discover(self._blobs, lambda path: read(path) or b"")
+        return self._found
+
+    def inputs(self, context: Context, version: str) -> str:
+        """Hash of everything a full run over the context depends on: equal inputs, equal index."""
+        digest = hashlib.sha256(f"{context_key(context)}\0{version}\0".encode())
+        for path in sorted({*context.files, *context.project_files}):
+            digest.update(f"{path}\0{self._blobs[path]}\0".encode())
+        return digest.hexdigest()
+
+    def steps(self) -> Steps[Output]:
+        return Steps(
+            run=self._run,
+            read_head=self.read_head,
+            publish=self._publish,
+            discard=self._discard,
+            clock=self.clock,
+            reached=lambda name: steps.reach(f"refresh.{name}"),
+        )
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def _run(self, job: Job, alive: Callable[[], bool]) -> Output:
+        context = self._context(job)
+        scratch = _scratch(self.layout)
+        try:
+            made = checkout.check_out(self.objects, self.tree, scratch / "checkout", max_bytes=MAX_FILE_BYTES)
+            work = scratch / "work"
+            work.mkdir()
+            run = self._described(context, made, work)
+            indexed = indexing.index(
+                indexer_for(context.language), run, self.bench, _seldom(alive, self.clock)
+            )
+            return Output(context, scratch, indexed)
+        except BaseException as error:
+            atomic.remove_tree(scratch)
+            if isinstance(error, GitindexError) and not isinstance(error, SemanticError):
+                raise SemanticError(error.message, hint=error.hint, diagnosis=error.code) from error
+            raise
+
+    def _publish(self, job: Job, output: Output, current: Callable[[], bool]) -> None:
+        def confirm() -> None:
+            if not current():
+                raise NoLongerCurrent("HEAD moved while the index was made", hint="gitindex refresh --wait")
+
+        try:
+            done = import_documents(self.layout, self._source(job, output), confirm, wait=self.lease_wait)
+        except SemanticError:
+            raise
+        except GitindexError as error:
+            raise SemanticError(error.message, hint=error.hint, diagnosis=error.code) from error
+        self.done[job.id] = (output.indexed, done)
+
+    def _discard(self, output: Output) -> None:
+        atomic.remove_tree(output.scratch)
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _context(self, job: Job) -> Context:
+        wanted = self.keys.get(job.context_id)
+        for context in self.contexts():
+            if context.key == wanted:
+                return context
+        raise SemanticError("the project this job is about is gone", diagnosis="no_context")
+
+    def _described(self, context: Context, made: Checkout, work: Path) -> Run:
+        nested = tuple(
+            other.root
+            for other in self.contexts()
+            if other.language == context.language and _inside(other.root, context.root)
+        )
+        return Run(
+            checkout=made.root,
+            root=context.root,
+            files=tuple(path for path in context.files if path in made.blobs),
+            work=Path(os.path.realpath(work)),
+            project=context.root.rpartition("/")[2] or "project",
+            nested=nested,
+        )
+
+    def _source(self, job: Job, output: Output) -> Source:
+        context, indexed = output.context, output.indexed
+        owned = {path: self._blobs[path] for path in context.files}
+        about: dict[str, Any] = {
+            "tool": indexed.tool,
+            "version": indexed.version,
+            "commit": self.commit,
+            "excluded": list(indexed.excluded),
+            "inputs": self.inputs(context, indexed.version) if job.scope is None else "",
+            "refreshed_at": datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds"),
+        }
+        read = BlobReader(owned, self.objects, MAX_FILE_BYTES)
+        return Source(indexed.output, indexed.prefix, context, owned, read, job.scope, about)
+
+
+def _scratch(layout: Layout) -> Path:
+    """A fresh directory whose path suits every indexer."""
+    if "+" in str(layout.base):  # scip-typescript crashes on such a root
+        return Path(tempfile.mkdtemp(prefix="gitindex-"))
+    folder = layout.transaction(ulid())
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _seldom(alive: Callable[[], bool], clock: Callable[[], float]) -> Callable[[], bool]:
+    """Ask only now and then: every heartbeat is a write."""
+    last = [clock()]
+
+    def asked() -> bool:
+        if clock() - last[0] < _BEAT_SECONDS:
+            return True
+        last[0] = clock()
+        return alive()
+
+    return asked
+
+
+def _inside(root: str, above: str) -> bool:
+    return root != above and (above == "" or root.startswith(above + "/"))
+
+
+def by_name(found: Iterable[Context], wanted: str) -> list[Context]:
+    """Contexts a person means: by id, language or root."""
+    return [context for context in found if wanted in (context.id, context.language, context.root or ".")]
