@@ -22,6 +22,7 @@ class _Block(NamedTuple):
     first: int
     last: int  # exclusive
     inner: list[_Block]
+    definition: bool = True
 
 
 def cut(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Range]:
@@ -79,16 +80,19 @@ class _Cutter:
                 yield from [part] if part.inner else self._lines(part.first, part.last)
                 begin = end = part.last
                 continue
-            if end > begin and not self._fits(begin, end, part.last):
+            if end > begin and not self._fits(begin, part):
                 yield begin, end
                 begin = part.first
             end = part.last
         if end > begin:
             yield begin, end
 
-    def _fits(self, begin: int, end: int, last: int) -> bool:
-        whole = self.size(begin, last)
-        return whole <= self._target or (self.size(end, last) <= self._crumb and whole <= self._whole)
+    def _fits(self, begin: int, part: _Block) -> bool:
+        whole = self.size(begin, part.last)
+        if whole <= self._target:
+            return True
+        crumb = not part.definition and self.size(part.first, part.last) <= self._crumb
+        return crumb and whole <= self._whole
 
     def _parts(self, block: _Block) -> Iterator[_Block]:
         at = block.first
@@ -103,10 +107,10 @@ class _Cutter:
     def _paragraphs(self, first: int, last: int) -> Iterator[_Block]:
         """Text between definitions: one part if small, else cut like any large text."""
         if self.size(first, last) <= self._whole:
-            yield _Block(first, last, [])
+            yield _Block(first, last, [], definition=False)
             return
         for begin, end in self._lines(first, last):
-            yield _Block(begin, end, [])
+            yield _Block(begin, end, [], definition=False)
 
     def _lines(self, first: int, last: int) -> Iterator[Range]:
         while self.size(first, last) > self._whole and last - first > 1:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitindex.extract.comments import Leads, clean_string
 from gitindex.extract.grammars import Spec
-from gitindex.extract.naming import Named, body_of, named, scope_name
+from gitindex.extract.naming import Named, body_of, first_named, named, scope_name
 from gitindex.extract.source import Source
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Reader:
         signature = self._signature(node, body, kind)
         lead, doc = self._leads.above(row)
         if self._spec.docstrings and body is not None:
-            doc = docstring(self._source, body.named_child(0)) or doc
+            doc = docstring(self._source, first_named(body)) or doc
         visible = self._hidden is None or self._hidden.search(signature) is None
         return Definition(
             node.start_byte,
@@ -145,7 +145,7 @@ class Reader:
 def docstring(source: Source, first: Node | None) -> str:
     """The words of a string that opens a body; some grammars wrap it in a statement."""
     if first is not None and first.type == "expression_statement":
-        first = first.named_child(0)
+        first = first_named(first)
     if first is None or first.type != "string":
         return ""
     start = first.start_byte

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gitindex.extract.definitions import Definition
+from gitindex.extract.naming import first_named
 from gitindex.extract.source import Source
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def keys(source: Source, pairs: Iterable[Node], dotted: bool) -> list[Definition
 
 
 def _definition(source: Source, pair: Node, row: int, dotted: bool) -> Definition | None:
-    key = pair.child_by_field_name("key") or pair.named_child(0)
+    key = pair.child_by_field_name("key") or first_named(pair)
     if key is None or key.end_byte - key.start_byte > _MAX_NAME:
         return None
     text = source.text(key.start_byte, key.end_byte)

@@ -119,6 +119,11 @@ def scope_name(node: Node, field: str, data: bytes) -> str:
     return ".".join(filter(None, (part.strip(" &*'") for part in _SEPARATOR.split(text))))
 
 
+def first_named(node: Node) -> Node | None:
+    """The binding raises where there is none."""
+    return node.named_child(0) if node.named_child_count else None
+
+
 def body_of(node: Node) -> Node | None:
     body = node.child_by_field_name("body")
     if body is not None:

@@ -14,7 +14,9 @@ from gitindex.extract.keys import MOST_KEYS, SCANNED_BYTES
 from gitindex.extract.source import Source
 
 _KEY = re.compile(
-    rb"([ ]*(?:-[ ]+)*)(?:\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'|([^\s#&*!|>%@`\[\]{},\"'-][^\n#\"'{\[]{0,200}?))[ ]*:(?=\s|$)[ ]*"
+    rb"([ ]*(?:-[ ]+)*)"
+    rb"(?:\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'|([^\s#&*!|>%@`\[\]{},\"'-][^\n#\"'{\[]{0,200}?))"
+    rb"[ ]*:(?=\s|$)[ ]*"
 )
 _BLOCK_SCALAR = re.compile(rb"(?:![^ ]* |&[^ ]* )*[|>][-+0-9]*[ \t]*(?:#.*)?\r?$")
 _DOCUMENT = re.compile(rb"(?:---|\.\.\.)(?:\s|$)")
