@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,11 +25,21 @@ from gitindex.ops.build import BuildOptions, BuildReport, Shard, build
 @click.option("--from", "url", default="", metavar="URL", help="Where published ancestors are looked for.")
 @click.option("--shard", default="", metavar="I/N", help="Build one of N shares of the paths (see merge).")
 @click.option("--output", type=click.Path(path_type=Path), help="Where a shard goes.")
-@click.option("--allow-degraded", is_flag=True, help="Build although some files could not be indexed.")
+@click.option("--no-semantic", is_flag=True, help="Do not run the exact (SCIP) indexers.")
+@click.option("--allow-degraded", is_flag=True, help="Build although some files or indexers failed.")
 def run(
-    call: Call, rev: str, full: bool, url: str, shard: str, output: Path | None, allow_degraded: bool
+    call: Call,
+    rev: str,
+    full: bool,
+    url: str,
+    shard: str,
+    output: Path | None,
+    no_semantic: bool,
+    allow_degraded: bool,
 ) -> Answer:
-    options = BuildOptions(rev, full, url, allow_degraded, shard=_shard(shard), output=output)
+    options = BuildOptions(
+        rev, full, url, allow_degraded, not no_semantic, shard=_shard(shard), output=output
+    )
     with bar(not call.as_json) as progress, transfer_bar("fetching the base", not call.as_json) as transfer:
         report = build(call.path, call.environment, options, progress, transfer)
     summary.append(call.environment, f"gitindex built {report.commit[:12]}", _rows(report))
@@ -53,11 +64,15 @@ def _rows(report: BuildReport) -> list[tuple[str, str]]:
         ("chunks", f"{report.counts['chunks']:,}"),
         ("languages", ", ".join(f"{name} {count:,}" for name, count in languages)),
         ("skipped", ", ".join(f"{name} {count:,}" for name, count in report.skipped.items()) or "nothing"),
-        ("precise (SCIP)", ", ".join(str(one.get("context", one)) for one in report.semantic) or "none"),
+        ("exact (SCIP)", ", ".join(map(_exact, report.indexers)) or "none"),
         ("segments", str(report.segments)),
         ("time", f"{report.elapsed_ms / 1000:.1f} s"),
         *([("note", report.note)] if report.note else []),
     ]
+
+
+def _exact(one: dict[str, Any]) -> str:
+    return f"{one['language']} {one['root'] or '.'}: {one['files']:,} files, {one['outcome']}"
 
 
 def _text(report: BuildReport) -> str:
@@ -70,6 +85,10 @@ def _text(report: BuildReport) -> str:
         f"{output.plural(report.counts['files'], 'file')}, {output.plural(report.counts['chunks'], 'chunk')}, "
         f"{output.plural(report.segments, 'segment')} in {report.elapsed_ms} ms",
         f"repository {report.repository}",
+    ]
+    lines += [
+        f"exact: {_exact(one)}" + (f" ({one['message']})" if one["message"] else "")
+        for one in report.indexers
     ]
     lines += [f"note: {report.note}"] if report.note else []
     return "\n".join([*lines, "next: gitindex push"])

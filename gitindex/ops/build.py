@@ -10,12 +10,12 @@ import hashlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gitindex.config import Environment
-from gitindex.errors import UsageError
+from gitindex.errors import SemanticError, UsageError
 from gitindex.git.repo import Head
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import compact
@@ -24,12 +24,13 @@ from gitindex.ops import obtain, sharing
 from gitindex.ops.base import Base
 from gitindex.ops.buildarea import built, open_area
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.refresh import FAILED, refresh_for_build
 from gitindex.ops.report import SyncReport
 from gitindex.ops.start import Seeker, Start
 from gitindex.ops.sync import locked_sync
 from gitindex.ops.target import SyncOptions
 from gitindex.remote.transport import OnProgress
-from gitindex.store import manifests, stores
+from gitindex.store import lease, manifests, stores
 
 MAX_SEGMENTS = 24  # half of what makes a reader compact: its own syncs come on top
 
@@ -52,6 +53,7 @@ class BuildOptions:
     full: bool = False
     url: str = ""  # where published ancestors are looked for
     allow_degraded: bool = False
+    semantic: bool = True  # run the exact indexers to completion
     workers: int = 0
     shard: Shard | None = None
     output: Path | None = None  # of a shard
@@ -76,7 +78,8 @@ class BuildReport:
     elapsed_ms: int
     config_fingerprint: str
     note: str
-    semantic: tuple[Any, ...]
+    semantic: tuple[Any, ...]  # the exact layers of the snapshot
+    indexers: tuple[dict[str, Any], ...] = ()  # what became of each project
 
 
 def build(
@@ -102,11 +105,13 @@ def build(
             start = Seeker(codebase, environment, name, area, chosen.url, transfer).find(at.commit)
         done = _index(codebase, at.commit, start, chosen, progress)
         obtain.clear(area)
-    manifest = manifests.read(codebase.layout, done.snapshot_id)
+        _activate(codebase, done.snapshot_id)
+        exact = _refresh(codebase, at, chosen)
+    manifest = built(codebase, at.commit)
     if not done.noop and len(manifest.segments) > MAX_SEGMENTS:
         compact.compact(codebase.layout)
         manifest = built(codebase, at.commit)
-    return _report(name, at, start, done, manifest, started)
+    return replace(_report(name, at, start, done, manifest, started), indexers=exact)
 
 
 def _output(options: BuildOptions) -> Path | None:
@@ -136,6 +141,31 @@ def _index(
         workers=options.workers,
     )
     return locked_sync(codebase, wanted, progress, time.monotonic(), choose)
+
+
+def _activate(codebase: Codebase, snapshot_id: str) -> None:
+    """An earlier build that serves again: what follows works on the active snapshot."""
+    if manifests.active_id(codebase.layout) != snapshot_id:
+        with lease.hold(codebase.layout, snapshot_id, wait=30.0):
+            manifests.activate(codebase.layout, snapshot_id)
+
+
+def _refresh(codebase: Codebase, at: Head, options: BuildOptions) -> tuple[dict[str, Any], ...]:
+    """Exact facts of every project whose indexer is here; a failed run fails the build unless allowed.
+
+    Raises SemanticError.
+    """
+    if not options.semantic or options.shard is not None:
+        return ()
+    done = refresh_for_build(codebase, at)
+    failed = [one for one in done.contexts if one.outcome == FAILED]
+    if failed and not options.allow_degraded:
+        raise SemanticError(
+            f"{failed[0].tool} failed for {failed[0].context}: {failed[0].message}",
+            hint=failed[0].next or "gitindex build --no-semantic",
+            indexers=[asdict(one) for one in failed],
+        )
+    return tuple(asdict(one) for one in done.contexts)
 
 
 def _report(
