@@ -224,7 +224,9 @@ def test_7_only_the_indexing_codebase_is_blocked(indexed: Codebase, tmp_path: Pa
         assert tool("find_symbol", indexed.root, name="start")["status"] == "not_ready"
         assert tool("find_symbol", second.root, name="start")["status"] == "ok"
         states = {entry["root"]: entry["state"] for entry in tool("list_codebases", tmp_path)["codebases"]}
-    assert states == {str(indexed.root): "indexing", str(second.root): "sync_completed"}  # seeded by its twin
+    assert states.pop(str(indexed.root)) == "indexing"
+    assert set(states.values()) <= {"indexed", "sync_completed"}  # the twin may have been seeded
+    assert list(states) == [str(second.root)]
 
 
 def test_8_requires_reindex_wins_over_indexing(indexed: Codebase, project: GitRepo) -> None:

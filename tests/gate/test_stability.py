@@ -125,8 +125,8 @@ def test_d_list_is_stable_under_failures(indexed: Codebase, tmp_path: Path) -> N
     shutil.rmtree(others["gone"].root)
     others["state"].layout.state.write_bytes(b"\xff{")
     others["pointer"].layout.active.write_text("nonsense")
-    manifest = next(others["manifest"].layout.snapshots.iterdir()) / "manifest.json"
-    manifest.write_text('{"schema_version": 99}')
+    damaged = others["manifest"].layout
+    damaged.manifest(damaged.active.read_text().strip()).write_text('{"schema_version": 99}')
     others["lease"].layout.lease.write_text("torn")
     for _ in range(3):
         assert roots() == listed
