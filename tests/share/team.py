@@ -80,7 +80,9 @@ class Team:
         return self.origin.commit(message, **files)
 
     def build(self, rev: str = "HEAD", environment: Environment | None = None, **options) -> BuildReport:
-        return build(self.origin.root, environment or self.ci, BuildOptions(rev, semantic=False, workers=1, **options))
+        return build(
+            self.origin.root, environment or self.ci, BuildOptions(rev, semantic=False, workers=1, **options)
+        )
 
     def push(self, rev: str = "HEAD", environment: Environment | None = None, **options) -> PushReport:
         return push(
