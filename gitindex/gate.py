@@ -240,7 +240,7 @@ def _superseded(codebase: Indexed) -> str | None:
 def validate_completion_proof(codebase: Indexed, view: SnapshotView) -> Proof:
     """Read the marker of the newest table and judge it (EN-4). Never raises: a probe that fails is an outcome."""
     try:
-        marker = view.marker()
+        marker = view.marker() if view.manifest.segments else None
     except (OSError, ValueError, RuntimeError, ImportError, IntegrityError) as error:
         detail = f"the completion marker cannot be read: {error}"
         return Proof(Outcome.PROBE_FAILED, ProofReason.PROBE_FAILED, detail, marker_present=False)
@@ -250,7 +250,7 @@ def validate_completion_proof(codebase: Indexed, view: SnapshotView) -> Proof:
 def _quick_proof(codebase: Indexed, view: SnapshotView) -> Proof:
     manifest = view.manifest
     bound = (
-        manifest.segments[-1].snapshot_id == manifest.snapshot_id
+        [item.snapshot_id for item in manifest.segments[-1:]] == [manifest.snapshot_id]
         and canonical(manifest.canonical_root) == canonical(str(codebase.root))
         and manifest.config_fingerprint == codebase.fingerprint
         and view.newest_table_noted()
