@@ -31,8 +31,22 @@ class Done:
         return json.loads(self.out)
 
 
+def run(*arguments: str, prefix: tuple[str, ...] = (), **variables: str) -> Done:
+    """`gitindex …` in a child that obeys permissions; `prefix` is a command to run it under."""
+    known = os.environ.get("PYTHONPATH")
+    path = os.pathsep.join(filter(None, (str(REPOSITORY), known)))
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "tests.hostile.plain", *arguments],
+        env={**os.environ, **variables, "PYTHONPATH": path},
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
 def obey_permissions() -> None:
-    """For `preexec_fn`: after the next exec, permission bits count for root too."""
+    """After the next exec, permission bits count for root too."""
     if os.geteuid() == 0:
         libc = ctypes.CDLL(None, use_errno=True)
         for capability in _DAC:
@@ -40,17 +54,6 @@ def obey_permissions() -> None:
                 raise OSError(ctypes.get_errno(), "prctl")
 
 
-def run(*arguments: str, prefix: tuple[str, ...] = (), **variables: str) -> Done:
-    """`gitindex …` in a child that obeys permissions; `prefix` is a command to run it under."""
-    command = [*prefix, sys.executable, "-m", "gitindex", *arguments]
-    known = os.environ.get("PYTHONPATH")
-    path = os.pathsep.join(filter(None, (str(REPOSITORY), known)))
-    done = subprocess.run(
-        command,
-        env={**os.environ, **variables, "PYTHONPATH": path},
-        cwd=REPOSITORY,
-        capture_output=True,
-        check=False,
-        preexec_fn=obey_permissions,
-    )
-    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+if __name__ == "__main__":
+    obey_permissions()
+    os.execv(sys.executable, [sys.executable, "-m", "gitindex", *sys.argv[1:]])
