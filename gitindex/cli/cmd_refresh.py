@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def run(
     report = refresh(codebase, options, _shown(call))
     queued = [item for item in report.contexts if item.outcome == "queued"]
     if queued:
-        _start_worker(codebase, call, sys.argv[1:])
+        _start_worker(call, sys.argv[1:])
     return Answer(asdict(report), _text(report), 0 if report.status == "ok" else 1)
 
 
@@ -60,7 +61,7 @@ def _key(codebase: Codebase, base: Path, text: str) -> str:
     return path_key(text)
 
 
-def _start_worker(codebase: Codebase, call: Call, arguments: list[str]) -> None:
+def _start_worker(call: Call, arguments: list[str]) -> None:
     """The same request, waited for by a detached process: it finds the jobs queued and works on them."""
     from gitindex.hooks import spawn
 
@@ -70,7 +71,7 @@ def _start_worker(codebase: Codebase, call: Call, arguments: list[str]) -> None:
     spawn.run(shell, call.environment.variables, where=Path.cwd())
 
 
-def _shown(call: Call):  # type: ignore[no-untyped-def]
+def _shown(call: Call) -> Callable[[str], None]:
     def notify(what: str) -> None:
         if not call.as_json and sys.stderr.isatty():
             output.write_error(f"refreshing {what}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from gitindex.cli import output
@@ -21,5 +23,15 @@ def run(call: Call, name: str, limit: int, stale_ok: bool, catch_up: bool, debug
         (item["kind"], f"{item['path']}:{item['line']}:{item['column']}", item["signature"] or item["name"])
         for item in data["results"]
     ]
-    text = output.table(rows) or f"no definition of {name}"
-    return told(data, text, empty_is_fine=True)
+    lines = [output.table(rows) or ("" if data.get("hover") else f"no definition of {name}"), *_said(data)]
+    return told(data, "\n".join(filter(None, lines)), empty_is_fine=True)
+
+
+def _said(data: dict[str, Any]) -> list[str]:
+    """What the indexer says of it, and what implements it."""
+    hover = data.get("hover") or {}
+    lines = [hover.get("signature", ""), hover.get("documentation", "")]
+    places = [f"{item['path']}:{item['line']}:{item['column']}" for item in data.get("implementations", ())]
+    if places:
+        lines += ["implemented by:", *(f"  {place}" for place in places)]
+    return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gitindex.navigate import facts
@@ -9,9 +10,11 @@ from gitindex.navigate.facts import Definition
 from gitindex.view.snapshot import SnapshotView
 
 
-def outline(view: SnapshotView, path: str) -> list[dict[str, Any]]:
-    """Top-level definitions with their `children`, in source order."""
-    found = facts.in_file(view, path)
+def outline(
+    view: SnapshotView, path: str, label: Callable[[Definition], Definition] = lambda item: item
+) -> list[dict[str, Any]]:
+    """Top-level definitions with their `children`, in source order; `label` says how exact each one is."""
+    found = [label(item) for item in facts.in_file(view, path)]
     made = [_entry(item) for item in found]
     top: list[dict[str, Any]] = []
     for item, entry in zip(found, made, strict=True):

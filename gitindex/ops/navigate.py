@@ -25,9 +25,9 @@ def find_symbol(codebase: Codebase, name: str, options: ReadOptions, limit: int 
     with reading(codebase, options) as read:
         found = _targets(read, name)
         results = [symbol.to_json(item) for item in found[:limit]]
-        extra = {} if found else {"suggestions": symbol.suggestions(read.view, name)}
+        extra = _said(read, name, found)
         answer = read.answer(
-            "ok" if found else "not_found",
+            "ok" if found or extra.get("hover") else "not_found",
             query=name,
             results=results,
             result_count=len(found),
@@ -57,7 +57,9 @@ def outline(codebase: Codebase, path: str, options: ReadOptions) -> dict[str, An
         record = read.view.record(key)
         if record is None or record.skip:
             return _no_file(read, key)
-        entries = outlines.outline(read.view, key)
+        semantic = read.semantic()
+        exact = semantic is not None and semantic.covers(key)
+        entries = outlines.outline(read.view, key, semantic.upgraded if semantic else lambda item: item)
         shortened = size(entries) > read.budget
         if shortened:  # documentation goes before definitions do
             outlines.drop_docs(entries)
@@ -72,7 +74,7 @@ def outline(codebase: Codebase, path: str, options: ReadOptions) -> dict[str, An
             lines=record.lines,
             parse_error=record.parse_error,
             symbols=entries,
-            precision="syntactic",
+            precision="semantic" if exact else "syntactic",
             docs_left_out=shortened,
             **message,
         )
@@ -191,6 +193,22 @@ def _targets(read: Reading, text: str) -> list[Definition]:
     starting = [item for item in facts.in_file(read.view, key) if item.line == at.line]
     around = symbol.around(read.view, key, at.line)
     return starting or ([around] if around else [])
+
+
+def _said(read: Reading, name: str, found: list[Definition]) -> dict[str, Any]:
+    """Hover text and implementations where exact facts have them; names that look alike where nothing was found."""
+    extra: dict[str, Any] = {} if found else {"suggestions": symbol.suggestions(read.view, name)}
+    exact = read.semantic()
+    if exact is None:
+        return extra
+    at = where.position(name)
+    if at is not None and at.column is not None:
+        extra["hover"] = exact.hover(read.key(at.path), at.line, at.column)
+    elif len(found) == 1:
+        extra["hover"] = exact.hover(*found[0].place)
+    if len(found) == 1:
+        extra["implementations"] = [symbol.to_json(item) for item in exact.implementations(found[0])]
+    return extra
 
 
 def _undecided(read: Reading, target: str, found: list[Definition]) -> dict[str, Any]:

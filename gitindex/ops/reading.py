@@ -15,6 +15,7 @@ from gitindex.files.safeopen import Root
 from gitindex.gate import Admission
 from gitindex.model import paths
 from gitindex.navigate.layer import Layers
+from gitindex.navigate.semantic import SemanticLayer
 from gitindex.navigate.syntactic import SyntacticLayer
 from gitindex.navigate.text import Texts
 from gitindex.ops.codebase import Codebase
@@ -52,9 +53,17 @@ class Reading:
     def syntactic(self) -> SyntacticLayer:
         return SyntacticLayer(self.view, self.texts)
 
+    def semantic(self, below: SyntacticLayer | None = None) -> SemanticLayer | None:
+        """Exact facts, None when the snapshot holds none."""
+        if not self.view.scip:
+            return None
+        return SemanticLayer(self.view, self.texts, below or self.syntactic())
+
     def layers(self) -> Layers:
         """The most exact knowledge first."""
-        return Layers([self.syntactic()])
+        below = self.syntactic()
+        exact = self.semantic(below)
+        return Layers([exact, below] if exact else [below])
 
     def answer(self, status: str, **values: Any) -> dict[str, Any]:
         """An answer with the snapshot it came from and the truths about it."""
