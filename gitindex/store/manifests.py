@@ -9,7 +9,7 @@ from pathlib import Path
 from gitindex.errors import IncompatibleVersion, IntegrityError, StoreCorrupt
 from gitindex.model import manifest as manifest_model
 from gitindex.model.manifest import Manifest
-from gitindex.store import atomic, sealed
+from gitindex.store import atomic, sealed, state
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 
@@ -71,9 +71,15 @@ def active(layout: Layout) -> Manifest | None:
             return read(layout, pointed)
         except StoreCorrupt:
             return _newest_whole(layout, besides=pointed)
-    if not ids(layout) and not layout.active.exists():
+    if not layout.active.exists() and (not ids(layout) or _never_published(layout)):
         return None
     return _newest_whole(layout, besides=None)
+
+
+def _never_published(layout: Layout) -> bool:
+    """No pointer because there never was one: what lies here is of a first publish that died before its swap."""
+    known = state.read(layout)
+    return known is not None and known.active_snapshot_id is None
 
 
 def _newest_whole(layout: Layout, besides: str | None) -> Manifest | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gitindex.errors import PublishBlocked
 from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
-from gitindex.segment import lexical
+from gitindex.segment import chunks, lexical
 from gitindex.segment.facts import Facts
 from gitindex.segment.writer import Written
 from gitindex.store import atomic, integrity, manifests, state, steps
@@ -154,6 +154,7 @@ def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier
         verifier.path(artifact)
     _check_counts(layout, stored)
     _check_expected(layout, staged)
+    _check_marker(layout, stored)
 
 
 def _check_counts(layout: Layout, manifest: Manifest) -> None:
@@ -169,6 +170,13 @@ def _check_counts(layout: Layout, manifest: Manifest) -> None:
             f"tables hold {rows} rows, the manifest counts {manifest.counts.chunks_indexed}",
             hint="gitindex sync --full",
         )
+
+
+def _check_marker(layout: Layout, manifest: Manifest) -> None:
+    """The newest table proves this very snapshot (C-4): from here on its checksum stands for the proof."""
+    marker = chunks.read_marker(layout.table(manifest.segments[-1].id))
+    if marker is None or marker.get("runId") != manifest.snapshot_id:
+        raise PublishBlocked(f"snapshot {manifest.snapshot_id} has no completion marker", hint="gitindex sync")
 
 
 def _check_expected(layout: Layout, staged: Staged) -> None:

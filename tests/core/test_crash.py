@@ -156,3 +156,14 @@ def test_no_whole_snapshot_is_store_corrupt(prepared: tuple[GitRepo, Path], monk
     assert harness.cli("sync", "--full", "--path", str(repo.root)).code == 0
     assert harness.audited(repo.root, home).problems == ()
     shutil.rmtree(home)
+
+
+@pytest.mark.parametrize("step", ["publish.preflight", "publish.swap"])
+def test_a_first_publish_that_dies_before_its_swap_is_not_seen(step: str, repo: GitRepo, tmp_path: Path):
+    """LE-1, SN-4: nothing was ever active, so nothing is, whatever lies in the store."""
+    home = tmp_path / "index"
+    repo.commit("one", **{"a.py": "A = 1\n"})
+    assert kill_at(step, "sync", repo.root, home) == -signal.SIGKILL
+    assert open_active(harness.codebase(repo.root, home).layout) is None
+    harness.index(repo.root, home)
+    assert harness.audited(repo.root, home).problems == ()
