@@ -162,6 +162,28 @@ class ScipView:
                 return found
         return None
 
+    def dependencies(self) -> dict[str, set[str]]:
+        """path → paths of the documents that define what it refers to; current or not."""
+        heads = [
+            (at, head)
+            for at, facts in enumerate(self._facts)
+            for head in facts.files()
+            if head.blob and self._newer.get(head.path, 0) == at
+        ]
+        mentioned: dict[str, tuple[int, ...]] = {}
+        definers: dict[int, list[str]] = {}
+        for at, head in heads:
+            hashes = self._facts[at].occurrences(head.file).hashes
+            mentioned[head.path] = hashes
+            numbers = {row[0] for row in self._facts[at].definitions(head.file) if row[1]}
+            for number in numbers:
+                if number < len(hashes):
+                    definers.setdefault(hashes[number], []).append(head.path)
+        return {
+            path: {other for value in hashes for other in definers.get(value, ())} - {path}
+            for path, hashes in mentioned.items()
+        }
+
     # -- merging -------------------------------------------------------------------------------
 
     def sources(self) -> Iterator[tuple[ScipFacts, list[ScipFile]]]:

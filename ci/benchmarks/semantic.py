@@ -1,0 +1,229 @@
+"""Exact facts at Django's size: import against decoding, memory, bytes per occurrence, find-references with deltas."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from benchmarks import corpus
+from benchmarks.measure import Row, child, environment, gitindex, show
+
+DELTAS = 20
+DELTA_FILES = 20
+
+
+def run(cache: Path, quick: bool) -> list[Row]:
+    root = corpus.repository(corpus.DJANGO, cache)
+    index = _scip(root, cache)
+    home = cache / "homes" / "semantic"
+    shutil.rmtree(home, ignore_errors=True)
+    child(gitindex("sync", "--json"), root, environment(home))
+    plain = _measure("decode", root, home, index)
+    first = _measure("import", root, home, index)
+    again = _measure("import", root, home, index)
+    samples = "300" if quick else "2000"
+    alone = _measure("refs", root, home, index, samples)
+    deltas = _measure("deltas", root, home, index)
+    layered = _measure("refs", root, home, index, samples)
+    size = first["bytes"] / first["occurrences"]
+    cpu, base = first["cpu"], plain["cpu"]
+    return [
+        Row(
+            "import, CPU", show(cpu), f"decoding {show(base)}", cpu / base, 2.0, f"wall {show(first['wall'])}"
+        ),
+        Row("import of the same again", show(again["cpu"]), f"{again['written']} rows written", None, None),
+        Row("occurrences", f"{first['occurrences']:,}", "700,000", 7e5 / first["occurrences"], 1.0),
+        Row(
+            "peak memory of the import", f"{first['rss'] / 2**20:.0f} MiB", "600 MB", first["rss"] / 6e8, 1.0
+        ),
+        Row("storage per occurrence", f"{size:.1f} B", "25 B", size / 25, 1.0),
+        Row("find references, p95", show(alone["p95"]), "5 ms", alone["p95"] / 0.005, 1.0, _tail(alone)),
+        Row(
+            f"find references, p95, {deltas['segments']} delta segments",
+            show(layered["p95"]),
+            "5 ms",
+            layered["p95"] / 0.005,
+            1.0,
+            _tail(layered),
+        ),
+    ]
+
+
+def _tail(found: dict) -> str:
+    return f"p50 {show(found['p50'])}, hottest {found['hottest']:,} in {show(found['hottest_seconds'])}"
+
+
+def _measure(what: str, root: Path, home: Path, index: Path, *more: str) -> dict:
+    """One measurement in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.semantic", what, str(root), str(index), *more]
+    here = str(Path(__file__).resolve().parents[1])
+    given = environment(home)
+    done = child(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
+    return {**json.loads(done.out), "rss": done.peak_rss, "wall": done.wall}
+
+
+def _scip(root: Path, cache: Path) -> Path:
+    """Django's index, made once by the pinned scip-python."""
+    target = cache / "scip" / "django-5.2.scip"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        home = cache / "homes" / "indexers"
+        child(gitindex("indexers", "install", "python"), root, environment(home))
+        command = [sys.executable, "-m", "benchmarks.semantic", "index", str(root), str(target)]
+        here = str(Path(__file__).resolve().parents[1])
+        given = environment(home)
+        child(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
+    return target
+
+
+# -- inside the measuring process ------------------------------------------------------------------------
+
+
+def _opened(root: Path):
+    from gitindex.config import environment as ours
+    from gitindex.git.repo import head
+    from gitindex.ops.codebase import open_codebase
+    from gitindex.ops.refresh import RefreshOptions, bench_of
+    from gitindex.semantic.refresher import Refresher
+
+    codebase = open_codebase(root, ours())
+    at = head(codebase.repo)
+    bench = bench_of(codebase, RefreshOptions())
+    made = Refresher(codebase.layout, codebase.repo, at.commit, at.tree, bench, lambda: at.commit, time.time)
+    return codebase, made
+
+
+def _source(made, index: Path, scope=None):
+    from gitindex.semantic.checkout import BlobReader
+    from gitindex.semantic.importer import Source
+
+    context = max((c for c in made.contexts() if c.language == "python"), key=lambda c: len(c.files))
+    owned = {path: made._blobs[path] for path in context.files}
+    about = {"tool": "scip-python", "version": "0.6.6", "commit": made.commit, "inputs": ""}
+    return Source(index, "", context, owned, BlobReader(owned, made.objects, 10**7), scope, about)
+
+
+def _index(root: Path, target: Path) -> dict:
+    from gitindex.semantic import checkout, indexing
+    from gitindex.semantic.indexers.registry import indexer_for
+
+    _, made = _opened(root)
+    with made:
+        context = max((c for c in made.contexts() if c.language == "python"), key=lambda c: len(c.files))
+        work = target.parent / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        copy = checkout.check_out(made.objects, made.tree, work / "checkout", max_bytes=10**7)
+        done = indexing.index(indexer_for("python"), made._described(context, copy, work), made.bench)
+        done.output.rename(target)
+        shutil.rmtree(work)
+    return {"seconds": done.seconds}
+
+
+def _decode(_root: Path, index: Path) -> dict:
+    """Read every document and touch every field of every occurrence, nothing else."""
+    from gitindex.scip.reader import IndexFile
+
+    started = time.process_time()
+    count = 0
+    with IndexFile(index) as file:
+        for document in file.documents():
+            for item in document.occurrences:
+                _ = (tuple(item.range), item.symbol, item.symbol_roles, tuple(item.enclosing_range))
+                count += 1
+            for info in document.symbols:
+                _ = (info.symbol, tuple(info.documentation), len(info.relationships))
+    return {"cpu": time.process_time() - started, "occurrences": count}
+
+
+def _import(root: Path, index: Path) -> dict:
+    from gitindex.semantic.importer import import_documents
+
+    codebase, made = _opened(root)
+    with made:
+        source = _source(made, index)
+        started = time.process_time()
+        done = import_documents(codebase.layout, source, lambda: None)
+        cpu = time.process_time() - started
+    files = codebase.layout.segments.glob("*/scip.sqlite")
+    return {
+        "cpu": cpu,
+        "occurrences": done.occurrences,
+        "written": done.written,
+        "bytes": sum(path.stat().st_size for path in files),
+        "own_rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    }
+
+
+def _deltas(root: Path, index: Path) -> dict:
+    """Twenty refreshes that each change twenty documents a little."""
+    from gitindex.scip import schema
+    from gitindex.scip.reader import IndexFile
+    from gitindex.semantic.importer import import_documents
+    from gitindex.semantic.scope import scope
+
+    codebase, made = _opened(root)
+    with made:
+        known = set(_source(made, index).blobs)
+        with IndexFile(index) as file:
+            some = [
+                doc for doc in file.documents() if doc.relative_path in known and len(doc.occurrences) > 9
+            ]
+        random.Random(7).shuffle(some)
+        written = []
+        for number in range(DELTAS):
+            part = some[number * DELTA_FILES : (number + 1) * DELTA_FILES]
+            for document in part:
+                del document.occurrences[-1]
+            message = schema.plain().Index(documents=part)
+            message.metadata.tool_info.name = "scip-python"
+            small = index.with_suffix(".delta")
+            small.write_bytes(message.SerializeToString())
+            files = tuple(document.relative_path for document in part)
+            done = import_documents(codebase.layout, _source(made, small, scope(files=files)), lambda: None)
+            written.append(done.written)
+    return {"segments": DELTAS, "written": written}
+
+
+def _refs(root: Path, _index: Path, samples: str) -> dict:
+    from gitindex.view.snapshot import open_active
+
+    codebase, _ = _opened(root)
+    with open_active(codebase.layout) as view:
+        scip = view.scip
+        known = sorted(value for value, _ in scip._facts[0].names())
+        chosen = random.Random(1).sample(known, int(samples))
+        for value in chosen:  # warm: pages, coverage of files
+            list(scip.positions(value))
+        times = []
+        for value in chosen:
+            started = time.perf_counter()
+            list(scip.positions(value))
+            times.append(time.perf_counter() - started)
+        times.sort()
+        sizes = scip._facts[0]._db.execute(
+            "SELECT hash FROM scip_symbols ORDER BY length(postings) DESC LIMIT 1"
+        )
+        (hottest,) = sizes.fetchone()
+        list(scip.positions(hottest))
+        started = time.perf_counter()
+        found = len(list(scip.positions(hottest)))
+        spent = time.perf_counter() - started
+    return {
+        "p50": times[len(times) // 2],
+        "p95": times[int(len(times) * 0.95)],
+        "hottest": found,
+        "hottest_seconds": spent,
+    }
+
+
+if __name__ == "__main__":
+    verbs = {"index": _index, "decode": _decode, "import": _import, "deltas": _deltas, "refs": _refs}
+    what, where, index_file, *rest = sys.argv[1:]
+    print(json.dumps(verbs[what](Path(where), Path(index_file), *rest)))

@@ -1,0 +1,47 @@
+"""`gitindex state`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gitindex.cli import output
+from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.reading import opened, reads, told
+from gitindex.ops.state import file_states
+
+
+@command("What may be believed of files now, and whether they may be edited on the strength of it.")
+@click.argument("paths", nargs=-1, required=True)
+@click.option(
+    "--decide", default="", metavar="TEXT", help="Answer an ambiguity, for this HEAD and these bytes."
+)
+@click.option("--proof", default="", metavar="TEXT", help="What the answer rests on.")
+@reads
+def run(
+    call: Call,
+    paths: tuple[str, ...],
+    decide: str,
+    proof: str,
+    stale_ok: bool,
+    catch_up: bool,
+    debug: bool,
+) -> Answer:
+    codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
+    data = file_states(codebase, paths, options, decide=decide, proof=proof)
+    answer = told(data, _text(data))
+    return Answer(data, answer.text, 0 if data["gate"] == "allowed" else 1)
+
+
+def _text(data: dict[str, Any]) -> str:
+    rows = [
+        (item["path"], item["freshness"], item["certainty"], ", ".join(item["ambiguity"]))
+        for item in data["files"]
+    ]
+    lines = [output.table(rows), f"gate: {data['gate']}"]
+    for item in data["witnesses"]:
+        lines += [f"  {item['path']}: {item['reason']}", f"    next: {item['command']}"]
+    if data["ambiguous"] and data["gate"] == "needs_decision":
+        lines.append('  next: gitindex state PATH… --decide "…" --proof "…"')
+    return "\n".join(lines)

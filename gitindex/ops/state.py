@@ -1,0 +1,156 @@
+"""`state`: what may be believed of files right now, and may they be edited on the strength of it (SE-5, SE-6).
+
+The present is HEAD's tree with the working tree's changes, whatever is indexed; the past is what each imported
+document was made from.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from gitindex.errors import NotARepository, UsageError
+from gitindex.extract.extractor import extract
+from gitindex.files.safeopen import ReadError, Root, Vanished
+from gitindex.files.stableread import stable_read
+from gitindex.git.objects import open_objects
+from gitindex.git.repo import Head, Repo, head
+from gitindex.git.status import worktree
+from gitindex.model.ids import blob_id
+from gitindex.model.settings import MAX_FILE_BYTES
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.reading import Reading, ReadOptions, reading
+from gitindex.ops.refresh import opened_control
+from gitindex.segment.scipfacts import ScipFile
+from gitindex.semantic import control, mutation
+from gitindex.semantic.checkout import regular_blobs
+from gitindex.semantic.mutation import Decision, Verdict
+from gitindex.semantic.state import FileFacts, FileState, Graph
+
+MAX_PATHS = 10_000
+_ABSENT = "absent"
+
+
+def file_states(
+    codebase: Codebase, paths: tuple[str, ...], options: ReadOptions, *, decide: str = "", proof: str = ""
+) -> dict[str, Any]:
+    """State of every path and the gate for editing all of them; `decide` answers an ambiguity for this HEAD.
+
+    Raises NotARepository, UsageError, and Gated as every read does.
+    """
+    if not paths or len(paths) > MAX_PATHS:
+        raise UsageError(f"expected 1 to {MAX_PATHS:,} paths, found {len(paths)}")
+    if codebase.repo is None:
+        raise NotARepository(f"{codebase.root} is not in a git repository", hint="git init")
+    at = head(codebase.repo)
+    with reading(codebase, options) as read:
+        keys = list(dict.fromkeys(read.key(path) for path in paths))
+        facts = _facts(read, codebase.repo, at, keys)
+        states = _states(read, facts, keys)
+        verdict = _judged(codebase, keys, states, facts, at.commit or "", decide, proof)
+        return read.answer("ok", head=at.commit, **_json(keys, states, facts, verdict))
+
+
+# -- facts -------------------------------------------------------------------------------------------
+
+
+def _facts(read: Reading, repo: Repo, at: Head, keys: list[str]) -> dict[str, FileFacts]:
+    """Of every file with a document, and of the asked ones."""
+    documents = {item.path: item for item in read.view.scip.documents()}
+    present = _present(read.codebase, repo, at)
+    return {path: _fact(read, path, documents.get(path), present) for path in {*documents, *keys}}
+
+
+def _present(codebase: Codebase, repo: Repo, at: Head) -> dict[str, str | bytes]:
+    """path → blob id at HEAD, or the bytes of a file that differs from it."""
+    with open_objects(repo) as objects:
+        found: dict[str, str | bytes] = dict(regular_blobs(objects, at.tree)) if at.tree else {}
+    with Root(codebase.root) as root:
+        for dirty in worktree(repo, untracked=False):
+            path = dirty.path.decode("utf-8", "surrogateescape")
+            try:
+                found[path] = stable_read(root, dirty.path, MAX_FILE_BYTES).data
+            except (ReadError, Vanished):
+                found.pop(path, None)
+    return found
+
+
+def _fact(
+    read: Reading, path: str, document: ScipFile | None, present: Mapping[str, str | bytes]
+) -> FileFacts:
+    now = present.get(path)
+    content = now if isinstance(now, str) else _ABSENT if now is None else blob_id(now, _algorithm(read))
+    if document is None:
+        return FileFacts(content)
+    record = read.view.record(path)
+    interface = ""
+    if content != document.blob:
+        if record is not None and record.content == content:
+            interface = record.interface_hash
+        elif isinstance(now, bytes):
+            interface = extract(path, now, read.codebase.settings.index).interface_hash
+    flags = ["contradicted_references"] if document.demoted else []
+    flags += ["parse_error"] if record is not None and record.parse_error else []
+    return FileFacts(content, document.blob, interface, document.syntax, tuple(flags))
+
+
+def _algorithm(read: Reading) -> str:
+    return read.codebase.repo.algorithm if read.codebase.repo else "sha1"
+
+
+def _states(read: Reading, facts: Mapping[str, FileFacts], keys: list[str]) -> dict[str, FileState]:
+    """The graph matters only where something changed."""
+    changed = any(fact.indexed_hash and fact.indexed_hash != fact.content_hash for fact in facts.values())
+    graph = Graph(facts, read.view.scip.dependencies() if changed else {})
+    return graph.states(keys)
+
+
+# -- the gate ----------------------------------------------------------------------------------------
+
+
+def _judged(
+    codebase: Codebase,
+    keys: list[str],
+    states: Mapping[str, FileState],
+    facts: Mapping[str, FileFacts],
+    commit: str,
+    choice: str,
+    proof: str,
+) -> Verdict:
+    verdict = mutation.check(keys, states, facts, commit)
+    if verdict.gate != mutation.NEEDS_DECISION:
+        return verdict
+    with opened_control(codebase) as connection:
+        if choice:
+            hashes = {path: facts[path].content_hash for path in verdict.ambiguous}
+            decision = Decision(verdict.signature, commit, hashes, json.dumps(choice), proof)
+            control.remember(connection, decision, time.time())
+        return mutation.check(
+            keys, states, facts, commit, lambda signature, head: control.recall(connection, signature, head)
+        )
+
+
+def _json(
+    keys: list[str], states: Mapping[str, FileState], facts: Mapping[str, FileFacts], verdict: Verdict
+) -> dict[str, Any]:
+    files = [
+        {
+            "path": path,
+            "freshness": states[path].freshness.value,
+            "certainty": states[path].certainty.value,
+            "because": states[path].because,
+            "ambiguity": list(facts[path].ambiguity),
+        }
+        for path in keys
+    ]
+    decision = verdict.decision
+    return {
+        "gate": verdict.gate,
+        "files": files,
+        "witnesses": [item._asdict() for item in verdict.witnesses],
+        "ambiguous": list(verdict.ambiguous),
+        "signature": verdict.signature,
+        "decision": {"choice": decision.choice, "proof": decision.proof} if decision else None,
+    }
