@@ -62,8 +62,7 @@ def _invocation_sites(nodes: Sequence[Node]) -> Iterator[_Site]:
 def _receiver(before: bytes) -> str:
     if not before:
         return ""
-    text = before[: _RECEIVER * 4].decode("utf-8", "replace") if len(before) > _RECEIVER * 4 else ""
-    text = text or before.rstrip(_LINK).decode("utf-8", "replace")
+    text = before.rstrip(_LINK)[: _RECEIVER * 4].decode("utf-8", "replace")
     if not text.isidentifier():
         text = " ".join(text.split())
     return text[:_RECEIVER]

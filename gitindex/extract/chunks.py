@@ -33,6 +33,8 @@ def chunks(
         if len(made) >= most:
             return tuple(made), True
         text = source.text(span.start, span.end)
+        if text.isspace():  # white space beyond ASCII, which bytes do not show
+            continue
         label = labels.of(span.start + source.shift, span.end + source.shift)
         made.append(_chunk(len(made), "text", text, span, source.shift, *label))
     return tuple(made), False

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _DOC = 400
 _OPEN = re.compile(r"^\s*(?:/\*\*?!?|//[/!]?|\#!?|---?\[*=*\[?|\*(?!/))?[ \t]?")
+_QUOTES_BEFORE = re.compile(r"^\w*(\"\"\"|'''|\"|')")
+_QUOTES_AFTER = re.compile(r"(\"\"\"|'''|\"|')$")
 _CLOSE = re.compile(r"\s*(?:\*+/|\]=*\])\s*$")
 
 
@@ -78,6 +80,5 @@ def clean(comment: str) -> str:
 
 def clean_string(literal: str) -> str:
     """The words of a docstring without quotes and indentation."""
-    text = re.sub(r"^\w*(\"\"\"|'''|\"|')", "", literal)
-    text = re.sub(r"(\"\"\"|'''|\"|')$", "", text)
+    text = _QUOTES_AFTER.sub("", _QUOTES_BEFORE.sub("", literal))
     return "\n".join(line.strip() for line in text.splitlines()).strip()[:_DOC].rstrip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitindex.extract.comments import Leads, clean_string
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 _SIGNATURE = 240
 _SCANNED = 2000  # bytes of a signature looked at
 _VALUES = frozenset({"variable", "field", "constant"})
+_BRACED = _VALUES | {"type"}  # their braces are no body
 _BREAK = re.compile(rb".*[{}();,]", re.S)
 _COMMENT_SIGN = re.compile(rb"#|//|/\*|--")
 _NOISE = b" \t\r\n"
 _WRAPPED = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")  # what only the layout over several lines adds
-_LOOSE_END = re.compile(r"(?:=>|[\s:{=;,\\])+$")
+_LOOSE_END = " :{=;,\\"
 
 
 class Definition(NamedTuple):
@@ -57,7 +59,7 @@ class Reader:
             if capture.startswith(("def.", "scope"))
             for node in nodes
         ]
-        found.sort(key=lambda item: item[:3])
+        found.sort(key=itemgetter(0, 1, 2))
         rows = self._source.rows(item[0] for item in found)
         result: list[Definition] = []
         last = (-1, -1)
@@ -114,10 +116,11 @@ class Reader:
         start = node.start_byte
         end = body.start_byte if body is not None else node.end_byte
         end = min(max(end, start), start + _SCANNED)
-        text = self._uncommented(start, end)
         if kind in _VALUES:
-            text = text.partition(b"\n")[0]
-        elif body is None and kind != "type":
+            line = data.find(b"\n", start, end)
+            end = line if line >= 0 else end
+        text = self._uncommented(start, end)
+        if body is None and kind not in _BRACED:
             text = text.partition(b"{")[0]
         if self._spec.prefix:
             before = data[max(data.rfind(b"\n", 0, start) + 1, start - _SIGNATURE) : start]
@@ -125,7 +128,7 @@ class Reader:
         folded = " ".join(text.decode("utf-8", "replace").split())
         if b"\n" in text:
             folded = _WRAPPED.sub("", folded)
-        return _LOOSE_END.sub("", folded)[:_SIGNATURE]
+        return _trimmed(folded)[:_SIGNATURE]
 
     def _uncommented(self, start: int, end: int) -> bytes:
         """Comments inside a signature are not part of it."""
@@ -160,3 +163,10 @@ def _refined(kind: str, called: Named) -> str:
     if kind in ("variable", "field") and len(called.name) > 1 and called.name.isupper():
         return "constant"
     return kind
+
+
+def _trimmed(signature: str) -> str:
+    """Without the sign that would open the body."""
+    while signature.endswith("=>"):
+        signature = signature[:-2].rstrip(_LOOSE_END)
+    return signature.rstrip(_LOOSE_END)

@@ -1,25 +1,18 @@
 """Nesting that no person writes and no parser survives (EL-1). Pure, and the same on every machine.
 
-Queries take quadratic time on trees thousands of levels deep, and the YAML scanner overflows its own buffer. Such a
-file keeps its text: only its syntax is given up.
+Queries take quadratic time on trees thousands of levels deep. Such a file keeps its text: only its syntax is given up.
 """
 
 from __future__ import annotations
 
-import re
-
 MAX_DEPTH = 1000
-_MAX_YAML_COLUMN = 300  # a level takes 3 of the scanner's 1,024 bytes
 _OPENERS = b"([{"
 _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"()[]{}")))
 _STEP = {byte: 1 if byte in _OPENERS else -1 for byte in b"()[]{}"}
-_YAML_LEAD = re.compile(rb"^[ \t?-]{%d}" % _MAX_YAML_COLUMN, re.M)
 
 
-def too_deep(data: bytes, language: str) -> bool:
+def too_deep(data: bytes) -> bool:
     """Brackets in strings and comments count too: close enough for a limit this far out."""
-    if language == "yaml" and _YAML_LEAD.search(data):
-        return True
     if sum(map(data.count, (b"(", b"[", b"{"))) <= MAX_DEPTH:
         return False
     depth = 0

@@ -86,7 +86,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _facts(source: Source, language: str, matter_lines: int) -> _Facts:
-    if language in (*grammars.SPECS, *grammars.DATA_LANGUAGES) and too_deep(source.data, language):
+    if language in (*grammars.SPECS, *grammars.DATA_LANGUAGES) and too_deep(source.data):
         return _Facts(parse_error=True)
     if language in grammars.SPECS:
         return _code(source, language)
