@@ -69,14 +69,14 @@ def _download(spec: str) -> list[str]:
     return [sys.executable, "-m", "pip", "download", "--quiet", *wheel, "--dest", ".", pinned]
 
 
-def members(archive: Path) -> dict[str, Callable[[], bytes]]:
+def members(archive: Path, largest: int = MAX_FILE) -> dict[str, Callable[[], bytes]]:
     """The files of a wheel or an npm tarball, by path, each with its reader."""
     if archive.suffix == ".whl":
         wheel = zipfile.ZipFile(archive)
-        small = (info for info in wheel.infolist() if info.file_size <= MAX_FILE)
+        small = (info for info in wheel.infolist() if info.file_size <= largest)
         return {info.filename: partial(wheel.read, info) for info in small}
     tarball = tarfile.open(archive)  # noqa: SIM115 (the readers outlive this function)
-    files = (member for member in tarball.getmembers() if member.isfile() and member.size <= MAX_FILE)
+    files = (member for member in tarball.getmembers() if member.isfile() and member.size <= largest)
     return {member.name.partition("/")[2]: partial(_read, tarball, member) for member in files}
 
 
@@ -90,7 +90,7 @@ def _text(read: Callable[[], bytes]) -> str:
     return read().decode(errors="replace")
 
 
-def _wanted(path: str) -> bool:
+def is_source(path: str) -> bool:
     """Hand-written source that is neither a test nor somebody else's."""
     known = PurePosixPath(path).suffix in (".py", *LANGUAGES) and not path.endswith(".d.ts")
     foreign = path.split("/")[0] in _HELD_DIRECTORIES
@@ -123,7 +123,7 @@ def digest(code: str) -> str:
 def held_out_digests(cache: Path) -> set[str]:
     digests = set()
     for spec in HELD_OUT:
-        for path, read in members(fetch(spec, cache)).items():
+        for path, read in members(fetch(spec, cache), sys.maxsize).items():
             if path.endswith(".py"):
                 digests |= {digest(pair.code) for pair, _ in definitions(path, _text(read))}
     return digests
@@ -136,7 +136,7 @@ def read_package(archive: Path) -> tuple[str | None, list[Pair]]:
     licence = next(filter(None, (licence_of(path, _text(files[path])) for path in declared)), None)
     if licence is None:
         return None, []
-    chosen = spread(sorted(filter(_wanted, files)))
+    chosen = spread(sorted(filter(is_source, files)))
     found = (pair for path in chosen for pair in pairs_of(path, _text(files[path])))
     return licence, [pair for pair in found if worth_keeping(pair)]
 

@@ -35,6 +35,7 @@ POOLS = {
     ],
 }  # fmt: skip
 VARIANTS = ("named", "plain", "anon")
+COMPARED = ("named", "anon")  # the transformer takes minutes for each
 POOL_SIZE, QUERIES, SEED = 1000, 250, 20240
 MAX_TEXT = 1500  # more than the 256 tokens the transformer reads
 
@@ -110,12 +111,24 @@ def transformer() -> Encoder:
     )
 
 
-def report(title: str, pools: list[Pool], encode: Encoder) -> None:
-    rows = {pool.name: [ndcg(pool, variant, encode) for variant in VARIANTS] for pool in pools}
-    rows["mean"] = list(np.mean(list(rows.values()), axis=0))
-    print(f"\n| {title} | {' | '.join(VARIANTS)} |\n|---|{'---|' * len(VARIANTS)}")
-    for name, values in rows.items():
-        print(f"| {name} | {' | '.join(f'{value:.3f}' for value in values)} |", flush=True)
+def measure(pools: list[Pool], variant: str, encode: Encoder) -> np.ndarray:
+    """NDCG@10 per pool, then their mean."""
+    values = [ndcg(pool, variant, encode) for pool in pools]
+    return np.array([*values, np.mean(values)])
+
+
+def columns(pools: list[Pool], static: Encoder, other: Encoder | None) -> dict[str, np.ndarray]:
+    found = {f"static {variant}": measure(pools, variant, static) for variant in VARIANTS}
+    for variant in COMPARED if other else ():
+        found[f"MiniLM {variant}"] = measure(pools, variant, other)
+        found[f"ratio {variant}"] = found[f"static {variant}"] / found[f"MiniLM {variant}"]
+    return found
+
+
+def show(names: list[str], found: dict[str, np.ndarray]) -> None:
+    print(f"| pool | {' | '.join(found)} |\n|---|{'---|' * len(found)}")
+    for row, name in enumerate(names):
+        print(f"| {name} | {' | '.join(f'{column[row]:.3f}' for column in found.values())} |")
 
 
 def main() -> None:
@@ -125,10 +138,9 @@ def main() -> None:
     arguments.add_argument("--transformer", action="store_true", help="also run all-MiniLM-L6-v2 (minutes)")
     given = arguments.parse_args()
     pools = [build_pool(name, [fetch(spec, given.cache) for spec in specs]) for name, specs in POOLS.items()]
-    print({pool.name: (len(pool.functions), len(pool.queries)) for pool in pools})
-    report("static", pools, StaticEmbedder.load(given.weights).embed)
-    if given.transformer:
-        report("all-MiniLM-L6-v2", pools, transformer())
+    static = StaticEmbedder.load(given.weights).embed
+    found = columns(pools, static, transformer() if given.transformer else None)
+    show([*(pool.name for pool in pools), "mean"], found)
 
 
 if __name__ == "__main__":

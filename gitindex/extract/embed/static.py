@@ -30,7 +30,7 @@ MAGIC = b"GISTATC1"
 HEADER = struct.Struct("<8sIIII")  # magic, dimension, words, buckets, bytes of the vocabulary
 
 _REINSTALL = "pip install --force-reinstall gitindex"
-_BATCH = 24  # chunks per matrix product: more share rows better but multiply more zeros
+_BATCH = 16  # chunks per matrix product: more share rows better but multiply more zeros
 _MOST = 1023  # a sub-word repeated more often counts as this often
 
 
