@@ -1,0 +1,227 @@
+"""`refresh` from commit to published documents: deltas, supersession, failures, compaction (SE-3, SE-4, SE-7)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitindex.errors import UsageError
+from gitindex.lifecycle import check
+from gitindex.lifecycle.compact import compact
+from gitindex.lifecycle.digest import digest
+from gitindex.ops import jobs
+from gitindex.scip.symbols import hash64
+from gitindex.semantic.process import Caps
+from gitindex.store import manifests, steps
+from gitindex.view.snapshot import SEMANTIC, open_active
+from tests.scip import writer
+from tests.semantic_import.project import Project, scip_of, symbol
+
+DISC = hash64(symbol("shapes", "Disc#").encode())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def places(project: Project, value: int = DISC) -> list[tuple]:
+    with open_active(project.codebase.layout) as view:
+        return sorted((item.path, item.line, item.column) for item in view.scip.positions(value))
+
+
+def all_documents(project: Project) -> dict[str, str]:
+    with open_active(project.codebase.layout) as view:
+        return {item.path: item.blob for item in view.scip.documents()}
+
+
+def test_a_refresh_publishes_documents_beside_the_facts(project: Project):
+    """SE-7: one semantic segment in an ordinary publish; the view of everything else is unchanged."""
+    project.sync()
+    with open_active(project.codebase.layout) as view:
+        before = digest(view)
+    report = project.refresh()
+    assert (report.status, [item.outcome for item in report.contexts]) == ("ok", ["refreshed"])
+    assert places(project) == [("report.py", 1, 20), ("report.py", 5, 12), ("shapes.py", 6, 7)]
+    with open_active(project.codebase.layout) as view:
+        assert digest(view) == before
+        assert check.inspect(view) == []
+        assert view.manifest.segments[-1].kind == SEMANTIC
+        (entry,) = view.manifest.semantic
+        assert (entry["language"], entry["tool"], entry["commit"]) == ("python", "scip-python", report.head)
+        assert (entry["files"], entry["demoted"]) == (3, 0)
+    assert project.tool.calls[0]["argv"][0] == "index"
+    assert not any(project.codebase.layout.staging.iterdir()), "the checkout is gone"
+
+
+def test_only_documents_that_changed_are_written(project: Project):
+    """SE-7: the second refresh writes one document of three; the third has nothing to do at all."""
+    project.refresh()
+    project.change("other.py", "def lonely():\n    return 2\n\n\ndef more():\n    return lonely()\n")
+    (done,) = project.refresh().contexts
+    counts = {name: done.detail[name] for name in ("documents", "written", "unchanged", "buried")}
+    assert counts == {"documents": 3, "written": 1, "unchanged": 2, "buried": 0}
+    assert places(project, hash64(symbol("other", "lonely().").encode())) == [
+        ("other.py", 1, 5),
+        ("other.py", 6, 12),
+    ]
+    (again,) = project.refresh().contexts
+    assert again.outcome == "current"
+    assert len(project.tool.calls) == 2
+    project.repo.commit("words", **{"README.md": "# Other\n"})
+    (untouched,) = project.refresh().contexts
+    assert untouched.outcome == "current", "no input of the project changed"
+
+
+def test_documents_the_tool_no_longer_gives_are_buried(project: Project):
+    """SE-7: a file that is left out loses its exact facts instead of keeping old ones."""
+    project.refresh()
+    project.change("other.py", "def lonely():\n    return 3\n")
+    kept = {path: text for path, text in project.files.items() if path != "shapes.py"}
+    project.answer(scip_of(kept))
+    (done,) = project.refresh().contexts
+    assert done.detail["buried"] == 1
+    assert sorted(all_documents(project)) == ["other.py", "report.py"]
+    assert [place[0] for place in places(project)] == ["report.py", "report.py"]
+
+
+def test_a_changed_file_is_no_longer_exact(project: Project):
+    """SE-8: positions count only while the file has the bytes they were made from, and come back with them."""
+    project.refresh()
+    project.repo.write("report.py", "\n" + project.files["report.py"])
+    project.sync()
+    assert [place[0] for place in places(project)] == ["shapes.py"]
+    project.repo.write("report.py", project.files["report.py"])
+    project.sync()
+    assert len(places(project)) == 3
+
+
+def test_part_of_a_project_can_be_refreshed(project: Project):
+    """SE-4: `--files` imports only those documents."""
+    project.refresh(files=("shapes.py",))
+    assert list(all_documents(project)) == ["shapes.py"]
+    project.refresh()
+    assert sorted(all_documents(project)) == ["other.py", "report.py", "shapes.py"]
+    with pytest.raises(UsageError):
+        project.refresh(files=("README.md",))
+    with pytest.raises(UsageError):
+        project.refresh(contexts=("cobol",))
+
+
+def test_head_moving_during_the_run_discards_the_output(project: Project):
+    """SE-3: whatever the step at which HEAD moves, nothing of the old commit is published."""
+    for step in ("refresh.indexed", "refresh.checked", "import.write", "import.lease", "publish.gate"):
+        project.change("other.py", f"def lonely():\n    return '{step}'\n")
+        project.sync()
+        before = manifests.active_id(project.codebase.layout)
+        moved = []
+
+        def move(name: str, wanted: str = step, moved: list = moved) -> None:
+            if name == wanted and not moved:
+                moved.append(project.repo.commit("meanwhile", **{"README.md": f"# {wanted}\n"}))
+
+        steps.observe(move)
+        try:
+            report = project.refresh(catch_up=False)
+        finally:
+            steps.observe(None)
+        assert moved, step
+        assert [item.outcome for item in report.contexts] == ["superseded"], step
+        assert manifests.active_id(project.codebase.layout) == before, step
+    assert project.refresh().status == "ok"
+
+
+FAILURES = {
+    "crashing": ({"exit": 3}, {}, "crashed"),
+    "hanging": ({"hang": 1}, {"caps": Caps(seconds=0.5)}, "timed_out"),
+    "out of memory": (
+        {"eat": 300, "hang": 1},
+        {"caps": Caps(seconds=20, memory_bytes=100 << 20)},
+        "out_of_memory",
+    ),
+    "truncated": ({"cut": 200}, {}, "truncated_output"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failing_tool_leaves_nothing_half_imported(project: Project, name: str):
+    """SE-2, SE-3: a named diagnosis, the old documents, no new snapshot, nothing in staging."""
+    project.refresh()
+    before = all_documents(project), manifests.active_id(project.codebase.layout)
+    project.repo.commit("change", **{"other.py": "def lonely():\n    return 9\n"})
+    project.sync()
+    active = manifests.active_id(project.codebase.layout)
+    step, options, diagnosis = FAILURES[name]
+    project.answer(**step)
+    report = project.refresh(**options)
+    (failed,) = report.contexts
+    assert (report.status, failed.outcome, failed.diagnosis) == ("failed", "failed", diagnosis), failed
+    assert (all_documents(project), manifests.active_id(project.codebase.layout)) == (before[0], active)
+    assert not any(project.codebase.layout.staging.iterdir())
+    listed = jobs.listing(project.codebase)["jobs"][0]
+    assert listed["status"] == "failed"
+    assert listed["error"].startswith(diagnosis)
+
+
+def test_hostile_and_useless_indexes_are_named(project: Project):
+    """SE-2, SE-7: hostile paths and duplicates are refused one by one, an index about nothing as a whole."""
+    project.refresh()
+    good = [writer.document(path, []) for path in ("../../etc/passwd", "/etc/passwd", "nowhere.py")]
+    real = scip_of(project.files)
+    hostile = writer.index(*good, tool="scip-python") + real + real  # protobuf: the documents of all three
+    project.change("other.py", "def lonely():\n    return 4\n")
+    project.answer(hostile.replace(b"zzz", b"zzz"))
+    (done,) = project.refresh().contexts
+    assert done.outcome == "refreshed"
+    assert sorted(reason for _, reason in done.detail["rejected"]) == [
+        "absolute path",
+        "leaves the repository",
+        "not a tracked file",
+    ]
+    assert places(project) == [("report.py", 1, 20), ("report.py", 5, 12), ("shapes.py", 6, 7)]
+    for data, diagnosis in (
+        (writer.index(tool="scip-python"), "no_documents"),
+        (writer.index(writer.document("elsewhere/x.py", []), tool="scip-python"), "wrong_root"),
+    ):
+        project.change("other.py", f"def lonely():\n    return '{diagnosis}'\n")
+        project.answer(data)
+        (failed,) = project.refresh().contexts
+        assert failed.diagnosis == diagnosis
+
+
+def test_a_missing_tool_is_unavailable_not_an_error_of_the_index(tmp_path: Path):
+    """SE-2: the report says how to get it."""
+    project = Project(tmp_path)
+    os.unlink(project.tool.directory / "scip-python")
+    report = project.refresh()
+    (missing,) = report.contexts
+    assert (report.status, missing.outcome, missing.diagnosis) == ("failed", "unavailable", "missing_tool")
+    assert "indexers install" in missing.next
+
+
+def test_compaction_keeps_documents_and_the_digest(project: Project):
+    """SN-8, SE-7: five refreshes become one file of documents; answers and digest stay."""
+    project.refresh()
+    for number in range(4):
+        project.change("other.py", f"def lonely():\n    return {number + 10}\n")
+        project.refresh()
+    layout = project.codebase.layout
+    with open_active(layout) as view:
+        before = digest(view), all_documents(project), places(project)
+        names = dict(view.scip.named("Disc"))
+        related = view.scip.related(hash64(symbol("shapes", "Shape#area().").encode()))
+    assert related
+    compact(layout)
+    with open_active(layout) as view:
+        assert len(view.manifest.segments) == 1
+        assert (digest(view), all_documents(project), places(project)) == before
+        assert dict(view.scip.named("Disc")) == names
+        assert view.scip.related(hash64(symbol("shapes", "Shape#area().").encode())) == related
+        assert check.inspect(view) == []
+    (again,) = project.refresh().contexts
+    assert again.outcome == "current"
+    project.change("other.py", "def lonely():\n    return 99\n")
+    (delta,) = project.refresh().contexts
+    assert delta.detail["written"] == 1, "the merged documents are what a new one is compared with"
