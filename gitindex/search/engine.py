@@ -101,8 +101,15 @@ class Engine:
         further = [item.key for _, item in near if item.key not in candidates]
         candidates.update((item.key, item) for _, item in near if item.key not in candidates)
         words.update(self._words.scores(query, further))
-        share = fuse.share_of(len(query.terms), symbol=bool(query.symbol))
-        return fuse.fuse(candidates, words, scores.of(candidates), share, scores.middle)
+        middle = scores.middle
+        share = fuse.share_of(
+            len(query.terms),
+            symbol=bool(query.symbol),
+            words=[score for score, _ in found],
+            sense=[score for score, _ in near],
+            middle=middle,
+        )
+        return fuse.fuse(candidates, words, scores.of(candidates), share, middle)
 
     def _near(self, query: Query, scope: Scope) -> tuple[list[tuple[float, Candidate]], Nearness]:
         """The nearest chunks that meet all conditions, and how near any other is."""

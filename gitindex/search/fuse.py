@@ -1,26 +1,42 @@
 """Fusion of two rankings into one. Pure.
 
 `(1 - a)·lexical/max + a·(dense - median)/(max - median)` over the union of both lists, each candidate with both of its
-scores: a chunk that one retriever put first and the other far down is judged by what the other really said.
+scores: a chunk that one retriever put first and the other far down is judged by what the other really said. How much
+meaning counts, `a`, depends on the query and on which retriever is surer of its answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gitindex.search.candidate import Candidate, Key, Scored
 
-DENSE_SHARE = 0.6  # of a sentence
-DENSE_SHARE_WORDS = 0.4  # of a few words
-DENSE_SHARE_SYMBOL = 0.3  # a name is spelled, not meant
+_SHARE = 0.7  # of meaning in a sentence
+_SHARE_WORDS = 0.5  # in a few words
+_SHARE_SYMBOL = 0.3  # a name is spelled, not meant
 _SENTENCE = 4  # words
+_LEAD = 2.0  # how much it counts that one retriever is surer than the other
+_LOW, _HIGH = 0.3, 0.9
+_PEER = 20  # the rank to stand out from
 
 
-def share_of(terms: int, *, symbol: bool) -> float:
-    """How much meaning counts against words."""
+def share_of(
+    terms: int, *, symbol: bool, words: Sequence[float], sense: Sequence[float], middle: float
+) -> float:
+    """How much meaning counts against words; both lists are scores, best first.
+
+    A retriever whose best stands out from its twentieth is sure of itself; one that gives many alike is guessing.
+    """
     if symbol:
-        return DENSE_SHARE_SYMBOL
-    return DENSE_SHARE if terms >= _SENTENCE else DENSE_SHARE_WORDS
+        return _SHARE_SYMBOL
+    base = _SHARE if terms >= _SENTENCE else _SHARE_WORDS
+    return min(_HIGH, max(_LOW, base + _LEAD * (_lead(sense, middle) - _lead(words, 0.0))))
+
+
+def _lead(scores: Sequence[float], floor: float) -> float:
+    if not scores or scores[0] <= floor:
+        return 0.0
+    return (scores[0] - scores[min(_PEER, len(scores)) - 1]) / (scores[0] - floor)
 
 
 def fuse(

@@ -98,7 +98,19 @@ def test_without_one_retriever_the_other_counts_whole() -> None:
 
 
 def test_a_name_is_spelled_and_a_sentence_meant() -> None:
-    assert share_of(1, symbol=True) < share_of(2, symbol=False) < share_of(8, symbol=False)
+    flat = [1.0] * 30
+    name = share_of(1, symbol=True, words=flat, sense=flat, middle=0.0)
+    few = share_of(2, symbol=False, words=flat, sense=flat, middle=0.0)
+    many = share_of(8, symbol=False, words=flat, sense=flat, middle=0.0)
+    assert name < few < many
+
+
+def test_the_retriever_that_is_surer_counts_more() -> None:
+    flat, sure = [1.0] * 30, [1.0, *[0.2] * 29]
+    by_words = share_of(8, symbol=False, words=sure, sense=flat, middle=0.0)
+    by_sense = share_of(8, symbol=False, words=flat, sense=sure, middle=0.0)
+    assert by_words < by_sense
+    assert 0 < share_of(8, symbol=False, words=[], sense=[], middle=0.0) < 1
 
 
 def test_snippets_are_the_matching_lines() -> None:
