@@ -1,0 +1,88 @@
+"""`state` over a real repository: freshness × certainty, gate, witnesses, decisions (SE-5, SE-6)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitindex.ops.reading import ReadOptions
+from gitindex.ops.state import file_states
+from tests.scip import writer
+from tests.semantic_import.project import Project, document, symbol
+
+ALL = ("shapes.py", "report.py", "other.py", "README.md")
+
+
+def states(project: Project, *paths: str, **more: str) -> dict:
+    answer = file_states(project.codebase, paths or ALL, ReadOptions(), **more)
+    return {
+        **answer,
+        "states": {item["path"]: (item["freshness"], item["certainty"]) for item in answer["files"]},
+    }
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.refresh()
+    return made
+
+
+def test_clean_files_may_be_edited(project: Project):
+    answer = states(project, "shapes.py", "report.py", "other.py")
+    assert set(answer["states"].values()) == {("clean", "certain")}
+    assert answer["gate"] == "allowed"
+
+
+def test_unindexed_files_block_with_a_witness(project: Project):
+    answer = states(project)
+    assert answer["states"]["README.md"] == ("unindexed", "unknown")
+    assert answer["gate"] == "blocked"
+    (witness,) = answer["witnesses"]
+    assert witness["path"] == "README.md"
+
+
+def test_a_changed_interface_makes_dependants_stale(project: Project):
+    """The change need not be synced; a change of a body alone disturbs nobody."""
+    project.repo.write("shapes.py", project.files["shapes.py"].replace("return 3", "return 4"))
+    answer = states(project)
+    assert answer["states"]["shapes.py"] == ("dirty", "unknown")
+    assert answer["states"]["report.py"] == ("clean", "certain")
+    project.repo.write("shapes.py", project.files["shapes.py"].replace("area(self)", "area(self, unit)"))
+    answer = states(project, "shapes.py", "report.py", "other.py")
+    assert answer["states"]["report.py"] == ("stale", "certain")
+    assert answer["states"]["other.py"] == ("clean", "certain")
+    blamed = {item["path"]: item["because"] for item in answer["witnesses"]}
+    assert blamed == {"shapes.py": "", "report.py": "shapes.py"}
+
+
+def test_head_moving_on_without_a_sync_is_pending(project: Project):
+    """Nobody has looked at the new interface yet."""
+    project.repo.commit(
+        "new", **{"shapes.py": project.files["shapes.py"] + "\n\ndef more():\n    return 1\n"}
+    )
+    answer = states(project)
+    assert answer["states"]["shapes.py"] == ("dirty", "unknown")
+    assert answer["states"]["report.py"] == ("pending_check", "certain")
+
+
+def test_an_ambiguity_needs_one_decision_per_head(tmp_path: Path):
+    """SE-6: the answer holds for this HEAD and these bytes, and for nothing else."""
+    project = Project(tmp_path)
+    project.files["user.py"] = "def wrong():\n    return compute()\n"
+    project.repo.commit("user", **{"user.py": project.files["user.py"]})
+    lies = writer.document("user.py", [writer.occurrence(symbol("report", "total()."), (1, 11, 18), 8)])
+    documents = [document(path, text) for path, text in project.files.items() if path.endswith(".py")]
+    documents = [item for item in documents if item.relative_path != "user.py"]
+    project.answer(writer.index(*documents, lies, tool="scip-python", version="0.6.6"))
+    project.refresh()
+    asked = states(project, "user.py")
+    assert asked["states"]["user.py"] == ("clean", "ambiguous")
+    assert (asked["gate"], asked["ambiguous"]) == ("needs_decision", ["user.py"])
+    decided = states(project, "user.py", decide="compute is ours", proof="read it")
+    assert (decided["gate"], decided["decision"]["proof"]) == ("allowed", "read it")
+    assert states(project, "user.py")["gate"] == "allowed", "replayed"
+    project.repo.commit("on", **{"README.md": "# On\n"})
+    project.sync()
+    assert states(project, "user.py")["gate"] == "needs_decision", "another HEAD"
