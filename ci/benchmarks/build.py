@@ -79,6 +79,8 @@ def floor(root: Path, cache: Path) -> tuple[float, float]:
     """Seconds to parse, and to index with Tantivy's default tokenizer, every file that gitindex indexes."""
     import tantivy
 
+    from tree_sitter_language_pack import get_parser
+
     from gitindex.extract import grammars
     from gitindex.files.language import language_of
 
@@ -90,12 +92,12 @@ def floor(root: Path, cache: Path) -> tuple[float, float]:
                 files.append((language_of(name), path.read_bytes().decode()))
             except UnicodeDecodeError:
                 continue
-    parsers = {language: grammars.parser(language) for language in {language for language, _ in files}}
+    parsed_too = {*grammars.SPECS, *grammars.DATA_LANGUAGES}  # what gitindex parses, nothing more
+    parsers = {language: get_parser(language) for language in {language for language, _ in files} & parsed_too}
     started = time.perf_counter()
     for language, text in files:
-        parser = parsers[language]
-        if parser is not None:
-            parser.parse(text.encode())
+        if language in parsers:
+            parsers[language].parse(text.encode())
     parsed = time.perf_counter() - started
     where = cache / "homes" / "floor"
     shutil.rmtree(where, ignore_errors=True)

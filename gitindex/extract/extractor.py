@@ -46,13 +46,15 @@ class _Facts(NamedTuple):
     parse_error: bool = False
 
 
-def extract(path_key: str, data: bytes, settings: IndexSettings) -> Extraction:
-    """`path_key` matters only for the language it names."""
+def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: bool = False) -> Extraction:
+    """`path_key` matters only for the language it names. `text_only`: no parser may see these bytes."""
     language = language_of(path_key, data[:256])
     with _no_collection():
         source = Source(data)
         matter = frontmatter.split(data) if language in frontmatter.LANGUAGES else None
-        facts = _facts(source, language, matter.lines if matter else 0)
+        facts = (
+            _Facts(parse_error=True) if text_only else _facts(source, language, matter.lines if matter else 0)
+        )
         opening = anchor(facts.opening, facts.outline.symbols, settings.chunk_chars)
         pieces, truncated = chunks(
             source, facts.outline, opening, settings.chunk_chars, settings.limits.chunks_per_file

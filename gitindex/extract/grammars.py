@@ -8,6 +8,7 @@ garbage, and the binding offers no other way to stop (its progress callbacks cra
 from __future__ import annotations
 
 import re
+import threading
 import time
 from functools import cache
 from importlib import resources
@@ -26,6 +27,7 @@ _BUDGET_MOST = 30.0
 # Unfinished matches a query may hold: bounds its time on very deep trees.
 _MATCH_LIMIT = 2048
 _WIDE = 10_000
+_threads = threading.local()
 
 
 class Spec(NamedTuple):
@@ -77,9 +79,12 @@ def grammar(language: str) -> Language:
     return get_language(language)  # type: ignore[arg-type]
 
 
-@cache
 def _parser(language: str) -> Parser:
-    return Parser(grammar(language))
+    """One per thread: a parser keeps its state between calls."""
+    mine: dict[str, Parser] = _threads.__dict__
+    if language not in mine:
+        mine[language] = Parser(grammar(language))
+    return mine[language]
 
 
 @cache

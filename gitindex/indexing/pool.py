@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from gitindex.model.rows import Extraction
 from gitindex.model.settings import IndexSettings
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ProcessPoolExecutor
 
+Batch = list[tuple[str, bytes]]
 T = TypeVar("T")
 _BATCH_BYTES = 256 * 1024
 _BATCH_FILES = 64
@@ -29,36 +30,91 @@ def extractions(
         for tag, path, data in items:
             yield tag, extract(path, data, settings)
         return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    # Forking a process that holds a heartbeat thread is not safe; spawned workers import only the extractor.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from _parallel(items, settings, pool.submit, workers * _AHEAD)
+    with _Workers(workers) as pool:
+        yield from _parallel(items, settings, pool, workers * _AHEAD)
 
 
 def _parallel(
-    items: Iterable[tuple[T, str, bytes]],
-    settings: IndexSettings,
-    submit: Callable[..., Future[list[Extraction]]],
-    ahead: int,
+    items: Iterable[tuple[T, str, bytes]], settings: IndexSettings, pool: _Workers, ahead: int
 ) -> Iterator[tuple[T, Extraction]]:
-    flying: deque[tuple[list[T], Future[list[Extraction]]]] = deque()
+    flying: deque[tuple[list[T], Batch, Future[list[Extraction]] | None]] = deque()
     for tags, batch in _batches(items):
-        flying.append((tags, submit(_extract_batch, batch, settings)))
+        flying.append((tags, batch, pool.submit(batch, settings)))
         if len(flying) > ahead:
-            yield from _landed(*flying.popleft())
+            yield from _landed(*flying.popleft(), settings, pool)
     while flying:
-        yield from _landed(*flying.popleft())
+        yield from _landed(*flying.popleft(), settings, pool)
 
 
-def _landed(tags: list[T], future: Future[list[Extraction]]) -> Iterator[tuple[T, Extraction]]:
-    yield from zip(tags, future.result(), strict=True)
+def _landed(
+    tags: list[T],
+    batch: Batch,
+    future: Future[list[Extraction]] | None,
+    settings: IndexSettings,
+    pool: _Workers,
+) -> Iterator[tuple[T, Extraction]]:
+    found = pool.result(future)
+    yield from zip(tags, found or [pool.alone(path, data, settings) for path, data in batch], strict=True)
 
 
-def _batches(items: Iterable[tuple[T, str, bytes]]) -> Iterator[tuple[list[T], list[tuple[str, bytes]]]]:
+class _Workers:
+    """Processes that may die: a grammar is C code fed with anything. One dead worker costs no build.
+
+    A batch whose worker died is done again, each file by itself; the file that kills its worker again keeps its
+    text and loses its syntax.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def submit(self, batch: Batch, settings: IndexSettings) -> Future[list[Extraction]] | None:
+        """None when the workers died meanwhile: the batch is then done file by file."""
+        from concurrent.futures.process import BrokenProcessPool
+
+        try:
+            return self._open().submit(_extract_batch, batch, settings)
+        except BrokenProcessPool:
+            self._pool = None
+            return None
+
+    def result(self, future: Future[list[Extraction]] | None) -> list[Extraction] | None:
+        from concurrent.futures.process import BrokenProcessPool
+
+        try:
+            return future.result() if future is not None else None
+        except BrokenProcessPool:
+            self._pool = None
+            return None
+
+    def alone(self, path: str, data: bytes, settings: IndexSettings) -> Extraction:
+        found = self.result(self.submit([(path, data)], settings) or self.submit([(path, data)], settings))
+        if found is not None:
+            return found[0]
+        from gitindex.extract.extractor import extract
+
+        return extract(path, data, settings, text_only=True)
+
+    def _open(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            from concurrent.futures import ProcessPoolExecutor
+            from multiprocessing import get_context
+
+            # Forking a process that holds a heartbeat thread is not safe; spawned workers import the extractor only.
+            self._pool = ProcessPoolExecutor(self._count, mp_context=get_context("spawn"))
+        return self._pool
+
+
+def _batches(items: Iterable[tuple[T, str, bytes]]) -> Iterator[tuple[list[T], Batch]]:
     tags: list[T] = []
-    batch: list[tuple[str, bytes]] = []
+    batch: Batch = []
     size = 0
     for tag, path, data in items:
         tags.append(tag)
@@ -71,7 +127,7 @@ def _batches(items: Iterable[tuple[T, str, bytes]]) -> Iterator[tuple[list[T], l
         yield tags, batch
 
 
-def _extract_batch(batch: list[tuple[str, bytes]], settings: IndexSettings) -> list[Extraction]:
+def _extract_batch(batch: Batch, settings: IndexSettings) -> list[Extraction]:
     from gitindex.extract.extractor import extract
 
     return [extract(path, data, settings) for path, data in batch]
