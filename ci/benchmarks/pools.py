@@ -79,7 +79,7 @@ def build(name: str, specs: tuple[str, ...], variant: str, cache: Path) -> Pool:
     files = [item for spec in specs for item in _files(wheel(spec, cache))]
     chance.shuffle(files)
     root.mkdir(parents=True, exist_ok=True)
-    (root / ".gitindex.toml").write_text('[embedding]\nprovider = "static"\n')
+    (root / ".gitindex.toml").write_text('[embedding]\nprovider = "static"\n\n[query]\nper_file = 5\n')
     asked: list[Query] = []
     used = 0
     for number, (path, source) in enumerate(files):

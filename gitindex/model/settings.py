@@ -48,7 +48,7 @@ class QuerySettings:
 
     limit: int = 10
     snippet_lines: int = 12
-    per_file: int = 5
+    per_file: int = 3
     max_answer_chars: int = 60_000
 
 
