@@ -14,7 +14,8 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.errors import UsageError
-from gitindex.ops.build import BuildOptions, BuildReport, Shard, build
+from gitindex.ops.build import build
+from gitindex.ops.buildplan import BuildOptions, BuildReport, Shard
 
 
 @command(

@@ -11,7 +11,8 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.fetch import FetchOptions, FetchReport, fetch
+from gitindex.ops.fetch import FetchOptions, fetch
+from gitindex.ops.fetchreport import FetchReport
 from gitindex.ops.maintain import after_sync
 
 

@@ -6,23 +6,22 @@ repository will do. The user's own index is not touched.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from gitindex.config import Environment
-from gitindex.errors import SemanticError, UsageError
+from gitindex.errors import SemanticError
 from gitindex.git.repo import Head
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import compact
-from gitindex.model.manifest import Manifest
 from gitindex.ops import obtain, sharing
 from gitindex.ops.base import Base
 from gitindex.ops.buildarea import built, open_area
+from gitindex.ops.buildplan import BuildOptions, BuildReport, output_of, report
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.refresh import FAILED, refresh_for_build
 from gitindex.ops.report import SyncReport
@@ -33,53 +32,6 @@ from gitindex.remote.transport import OnProgress
 from gitindex.store import lease, manifests, stores
 
 MAX_SEGMENTS = 24  # half of what makes a reader compact: its own syncs come on top
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """One share of a build: `number` of `count`, from 1."""
-
-    number: int
-    count: int
-
-    def holds(self, path: str) -> bool:
-        digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).digest()
-        return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
-
-
-@dataclass(frozen=True, slots=True)
-class BuildOptions:
-    rev: str = "HEAD"
-    full: bool = False
-    url: str = ""  # where published ancestors are looked for
-    allow_degraded: bool = False
-    semantic: bool = True  # run the exact indexers to completion
-    workers: int = 0
-    shard: Shard | None = None
-    output: Path | None = None  # of a shard
-
-
-@dataclass(frozen=True, slots=True)
-class BuildReport:
-    status: str
-    commit: str
-    tree: str
-    repository: str
-    snapshot_id: str
-    base: str  # published | local | none
-    base_commit: str | None
-    noop: bool
-    changes: dict[str, int]
-    counts: dict[str, Any]
-    languages: dict[str, int]
-    skipped: dict[str, int]
-    segments: int
-    bytes: dict[str, int]  # of the base: downloaded, reused
-    elapsed_ms: int
-    config_fingerprint: str
-    note: str
-    semantic: tuple[Any, ...]  # the exact layers of the snapshot
-    indexers: tuple[dict[str, Any], ...] = ()  # what became of each project
 
 
 def build(
@@ -94,7 +46,7 @@ def build(
     Raises what a sync raises. A remote that fails only costs time: the build then starts elsewhere.
     """
     chosen, started = options or BuildOptions(), time.monotonic()
-    home = _output(chosen)
+    home = output_of(chosen)
     codebase, at = open_area(path, environment, chosen.rev, home)
     assert codebase.repo is not None
     assert at.commit is not None
@@ -111,18 +63,7 @@ def build(
     if not done.noop and len(manifest.segments) > MAX_SEGMENTS:
         compact.compact(codebase.layout)
         manifest = built(codebase, at.commit)
-    return replace(_report(name, at, start, done, manifest, started), indexers=exact)
-
-
-def _output(options: BuildOptions) -> Path | None:
-    """A shard goes where the user says: it is on its way to another machine."""
-    if (options.shard is None) != (options.output is None):
-        raise UsageError("a shard needs a directory to go to", hint="--shard I/N --output DIR")
-    if options.output is None or options.shard is None:
-        return None
-    if not 1 <= options.shard.number <= options.shard.count <= 256:
-        raise UsageError("a shard is I/N with 1 ≤ I ≤ N ≤ 256", hint="--shard 1/4 --output DIR")
-    return options.output.absolute() / f"{options.shard.number}-of-{options.shard.count}"
+    return replace(report(name, at, start, done, manifest, started), indexers=exact)
 
 
 def _index(
@@ -166,30 +107,3 @@ def _refresh(codebase: Codebase, at: Head, options: BuildOptions) -> tuple[dict[
             indexers=[asdict(one) for one in failed],
         )
     return tuple(asdict(one) for one in done.contexts)
-
-
-def _report(
-    name: str, at: Head, start: Start, done: SyncReport, manifest: Manifest, started: float
-) -> BuildReport:
-    assert at.commit is not None
-    assert at.tree is not None
-    return BuildReport(
-        status="ok",
-        commit=at.commit,
-        tree=at.tree,
-        repository=name,
-        snapshot_id=manifest.snapshot_id,
-        base=start.kind,
-        base_commit=start.commit,
-        noop=done.noop,
-        changes=done.changes,
-        counts={"files": manifest.counts.files_indexed, "chunks": manifest.counts.chunks_indexed},
-        languages=dict(manifest.counts.languages),
-        skipped=dict(manifest.counts.skipped),
-        segments=len(manifest.segments),
-        bytes=start.obtained.bytes if start.obtained else {"downloaded": 0, "reused": 0},
-        elapsed_ms=round((time.monotonic() - started) * 1000),
-        config_fingerprint=manifest.config_fingerprint,
-        note=start.note,
-        semantic=tuple(manifest.semantic),
-    )

@@ -9,15 +9,15 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gitindex.errors import GitindexError, NotARepository
-from gitindex.git.repo import distance, resolve
+from gitindex.git.repo import resolve
 from gitindex.indexing.write import Progress
 from gitindex.model.manifest import Origin
 from gitindex.ops import obtain, sharing, trust
 from gitindex.ops.base import Base
 from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.fetchreport import FetchReport, report
 from gitindex.ops.obtain import Obtained, Way
 from gitindex.ops.published import Finder, Published
 from gitindex.ops.report import SyncReport
@@ -36,27 +36,6 @@ class FetchOptions:
     allow_degraded: bool = False
     workers: int = 0
     patience: Patience | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FetchReport:
-    status: str
-    base_commit: str
-    target_commit: str
-    distance: int | None
-    objects: dict[str, int]
-    bytes: dict[str, int]
-    caught_up: dict[str, int]
-    signer: str
-    elapsed_ms: int
-    snapshot_id: str
-    remote: str
-    repository: str
-    built_ms: int  # what building took, as the publisher signed it
-    builder: str
-    saved_ms: int
-    rotated: tuple[str, ...]  # keys trusted from now on, because trusted ones handed over to them
-    passed_over: tuple[dict[str, Any], ...]
 
 
 def fetch(
@@ -84,9 +63,9 @@ def fetch(
         obtain.clear(area)
     steps.reach("fetch.done")
     rotated = trust.remember(codebase.environment, share, found.trusted)
-    report = _report(share, target, found, obtained, done, finder, started)
-    log.append(codebase.layout, "fetch", base=found.commit, bytes=report.bytes, elapsed_ms=report.elapsed_ms)
-    return replace(report, rotated=tuple(key.id for key in rotated))
+    told = report(share, target, found, obtained, done, finder, started)
+    log.append(codebase.layout, "fetch", base=found.commit, bytes=told.bytes, elapsed_ms=told.elapsed_ms)
+    return replace(told, rotated=tuple(key.id for key in rotated))
 
 
 def reusable(codebase: Codebase) -> tuple[Layout, ...]:
@@ -134,39 +113,7 @@ def _install(
     manifest = replace(obtained.manifest, origin=origin)
 
     def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
-        view = obtain.install_below(codebase.layout, manifest, obtained.files, stack)
+        view = obtain.install_below(codebase.layout, manifest, obtained, stack)
         return Base(view, seeded_from=f"{share.url} at {found.commit[:12]}")
 
     return locked_sync(codebase, options, progress, time.monotonic(), choose)
-
-
-def _report(
-    share: Share,
-    target: str,
-    found: Published,
-    obtained: Obtained | None,
-    done: SyncReport,
-    finder: Finder,
-    started: float,
-) -> FetchReport:
-    elapsed = round((time.monotonic() - started) * 1000)
-    claim = found.claim
-    return FetchReport(
-        status="ok",
-        base_commit=found.commit,
-        target_commit=target,
-        distance=distance(share.repo, found.commit, target),
-        objects=obtained.objects if obtained else {"downloaded": 0, "reused": claim.totals.artifacts},
-        bytes=obtained.bytes if obtained else {"downloaded": 0, "reused": claim.totals.size},
-        caught_up=done.changes,
-        signer=found.signer,
-        elapsed_ms=elapsed,
-        snapshot_id=done.snapshot_id,
-        remote=share.url,
-        repository=share.repository,
-        built_ms=claim.build_ms,
-        builder=claim.builder,
-        saved_ms=max(0, claim.build_ms - elapsed),
-        rotated=(),
-        passed_over=tuple({"code": one.code, "message": one.message} for one in finder.refusals),
-    )

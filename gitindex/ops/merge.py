@@ -20,14 +20,15 @@ from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.indexing.compose import marker
 from gitindex.model import portable
 from gitindex.model.ids import ulid
-from gitindex.model.manifest import Artifact, Counts, Manifest, Origin, Segment
+from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.ops import outgoing
 from gitindex.ops.buildarea import builds, open_area
 from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.join import joined
 from gitindex.segment import overlay
 from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import SegmentWriter, Written
-from gitindex.store import atomic, clone, lease, publish, state, stores
+from gitindex.store import atomic, clone, lease, publish, stores
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.publish import Staged
@@ -66,7 +67,7 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
         lease.hold(codebase.layout, snapshot_id, wait=30.0) as held,
     ):
         parts = [clone.seed(codebase.layout, codebase.root, layout, one) for layout, one in shards]
-        whole = _joined(parts, snapshot_id)
+        whole = joined(parts, snapshot_id)
         with SnapshotView(codebase.layout, whole, None, Verifier(codebase.layout)) as view:
             view.forget_overlay()
             _check_disjoint(view)
@@ -103,41 +104,6 @@ def _newest(codebase: Codebase, layout: Layout, commit: str) -> tuple[Layout, Ma
         if manifest.git.head_sha == commit:
             return layout, manifest
     raise UsageError(f"{layout.base} holds no shard of {commit[:12]}", hint="build every shard of one commit")
-
-
-def _joined(parts: Sequence[Manifest], snapshot_id: str) -> Manifest:
-    """The segments of all shards under one manifest; its lexical part is still the first shard's."""
-    first = parts[0]
-    if any(
-        (one.ignore_fingerprint, one.embedder) != (first.ignore_fingerprint, first.embedder) for one in parts
-    ):
-        raise PublishBlocked("the shards were built by different rules", hint="build every shard again")
-    return replace(
-        first,
-        snapshot_id=snapshot_id,
-        parent_snapshot_id=None,
-        created_at=state.now(),
-        segments=tuple(segment for one in parts for segment in one.segments),
-        overlay=portable.no_overlay(snapshot_id),
-        counts=_sum(one.counts for one in parts),
-        timings_ms={"total": sum(one.timings_ms.get("total", 0) for one in parts)},
-        origin=Origin(),
-        degraded=any(one.degraded for one in parts),
-        errors=tuple(error for one in parts for error in one.errors),
-    )
-
-
-def _sum(counts: Iterable[Counts]) -> Counts:
-    numbers: Counter[str] = Counter()
-    groups: dict[str, Counter[str]] = {"skipped": Counter(), "languages": Counter()}
-    for one in counts:
-        for name in Counts.__dataclass_fields__:
-            if name in groups:
-                groups[name].update(getattr(one, name))
-            else:
-                numbers[name] += getattr(one, name)
-    merged: dict[str, Any] = {name: dict(sorted(group.items())) for name, group in groups.items()}
-    return Counts(**{**merged, **numbers})
 
 
 def _check_disjoint(view: SnapshotView) -> None:

@@ -10,7 +10,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from gitindex.ops.published import Published
 from gitindex.ops.sharing import Share
 from gitindex.remote import fetch
 from gitindex.remote.download import download
+from gitindex.remote.objects import Packed
 from gitindex.remote.toc import Toc
 from gitindex.remote.transport import OnProgress, Patience
 from gitindex.store import atomic, install, integrity, manifests, steps
@@ -40,6 +41,7 @@ class Obtained:
 
     manifest: Manifest
     files: dict[str, Path]
+    area: Path
     objects: dict[str, int]  # downloaded, reused
     bytes: dict[str, int]
 
@@ -71,6 +73,7 @@ class Way:
         return Obtained(
             _manifest(files, table, found),
             files,
+            self.area,
             {"downloaded": len(plan.download), "reused": len({one.source for one in plan.reuse})},
             {"downloaded": received + claim.toc.size, "reused": plan.reuse_bytes},
         )
@@ -112,13 +115,13 @@ def clear(where: Path) -> None:
 
 
 def install_below(
-    layout: Layout, manifest: Manifest, files: dict[str, Path], stack: ExitStack, *, keep: bool = False
+    layout: Layout, manifest: Manifest, obtained: Obtained, stack: ExitStack, *, keep: bool = False
 ) -> SnapshotView:
     """A view on the snapshot inside `layout`. Needs the lease.
 
     Unless told to `keep` it, the snapshot is taken back when the body of `stack` fails.
     """
-    new = install.install(layout, manifest, files)
+    new = install.install(layout, manifest, obtained.files, obtained.area)
 
     def take_back(
         kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
@@ -132,21 +135,25 @@ def install_below(
     return stack.enter_context(view)
 
 
-def _here(table: Toc, stores: Iterable[Layout], kept: Path, staging: Path) -> dict[str, Path]:
-    """Raw hash → a proven local file, for what the table needs; linked, so that no gc can take it away."""
+def _here(table: Toc, stores: tuple[Layout, ...], kept: Path, staging: Path) -> dict[str, Path]:
+    """Raw hash → a proven local file, for what the table needs.
+
+    Files of the store to install into (the first) are named as they are; those of others are linked, so that
+    no gc takes them away. A crashed install and a killed download left whole files, too.
+    """
     needed = {entry.packed.raw_sha256 for entry in table.entries}
     found: dict[str, Path] = {}
     kept.mkdir()
     for layout in stores:
         verifier = Verifier(layout)
         for artifact in _artifacts(layout):
-            if artifact.sha256 in needed and artifact.sha256 not in found and _keep(verifier, artifact, kept):
-                found[artifact.sha256] = kept / artifact.sha256
+            if artifact.sha256 in needed and artifact.sha256 not in found:
+                file = _proven(verifier, artifact, None if layout == stores[0] else kept)
+                found.update({artifact.sha256: file} if file else {})
     for entry in table.entries:
-        packed, left = entry.packed, staging / entry.path
-        whole = packed.raw_sha256 not in found and left.is_file()
-        if whole and integrity.hash_file(left) == (packed.raw_sha256, packed.raw_size):
-            found[packed.raw_sha256] = left
+        for left in (staging / entry.path, *(layout.base / entry.path for layout in stores[:1])):
+            if entry.packed.raw_sha256 not in found and _is(left, entry.packed):
+                found[entry.packed.raw_sha256] = left
     return found
 
 
@@ -158,12 +165,19 @@ def _artifacts(layout: Layout) -> Iterator[Artifact]:
             continue
 
 
-def _keep(verifier: Verifier, artifact: Artifact, kept: Path) -> bool:
+def _proven(verifier: Verifier, artifact: Artifact, kept: Path | None) -> Path | None:
     try:
-        atomic.link_or_copy(verifier.path(artifact), kept / artifact.sha256)
+        path = verifier.path(artifact)
+        if kept is None:
+            return path
+        atomic.link_or_copy(path, kept / artifact.sha256)
     except (IntegrityError, FileNotFoundError):  # damaged or collected: the remote has it
-        return False
-    return True
+        return None
+    return kept / artifact.sha256
+
+
+def _is(path: Path, packed: Packed) -> bool:
+    return path.is_file() and integrity.hash_file(path) == (packed.raw_sha256, packed.raw_size)
 
 
 def _manifest(files: dict[str, Path], table: Toc, found: Published) -> Manifest:

@@ -47,7 +47,7 @@ class Start:
         if self.obtained is None:
             return Base()
         manifest = replace(self.obtained.manifest, store_id=codebase.layout.id)
-        view = install_below(codebase.layout, manifest, self.obtained.files, stack, keep=True)
+        view = install_below(codebase.layout, manifest, self.obtained, stack, keep=True)
         install.adopt(codebase.layout, manifest)
         return Base(view)
 

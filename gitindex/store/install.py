@@ -18,17 +18,19 @@ from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 
 
-def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path]) -> list[Path]:
-    """Link `files` (artifact path → a file whose hash was checked) to their places; returns what is new.
+def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path], area: Path) -> list[Path]:
+    """Put `files` (artifact path → a file whose hash was checked) in their places; returns what is new.
 
-    Raises IntegrityError when a name belongs to other bytes here. A crash leaves unreferenced files for gc.
+    Files below `area` are used up: a second name that goes away later would change the inode, and with it every
+    note that vouches for the file. Raises IntegrityError when a name belongs to other bytes here, or a file was
+    collected meanwhile. A crash leaves unreferenced files for gc.
     """
     steps.reach("fetch.install")
     taken = _referenced(layout)
     new: list[Path] = []
     folders: set[Path] = set()
-    atomic.sync_all(set(files.values()))
     try:
+        atomic.sync_all(set(files.values()))
         for artifact in portable.artifacts(manifest):
             target, source = layout.base / artifact.path, files[artifact.path]
             if taken.get(artifact.path, artifact.sha256) != artifact.sha256:
@@ -42,9 +44,16 @@ def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path]) -> li
             target.unlink(missing_ok=True)
             atomic.link_or_copy(source, target)
             folders.add(target.parent)
-    except BaseException:
+    except BaseException as error:
         uninstall(layout, new)
+        if isinstance(error, FileNotFoundError):
+            raise IntegrityError(
+                f"{error.filename} was collected meanwhile", hint="gitindex fetch"
+            ) from error
         raise
+    for source in set(files.values()):
+        if area in source.parents:
+            source.unlink(missing_ok=True)
     _sync_folders(layout, folders)
     steps.reach("fetch.installed")
     return new

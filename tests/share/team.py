@@ -15,9 +15,11 @@ from gitindex.config import Environment
 from gitindex.lifecycle.digest import Digest
 from gitindex.ops import sharing, trust
 from gitindex.ops.audit import audit
-from gitindex.ops.build import BuildOptions, BuildReport, build
+from gitindex.ops.build import build
+from gitindex.ops.buildplan import BuildOptions, BuildReport
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.fetch import FetchOptions, FetchReport, fetch
+from gitindex.ops.fetch import FetchOptions, fetch
+from gitindex.ops.fetchreport import FetchReport
 from gitindex.ops.push import PushOptions, PushReport, push
 from gitindex.ops.trust import Wish
 from gitindex.remote.connect import open_transport

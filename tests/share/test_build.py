@@ -9,8 +9,9 @@ import pytest
 
 from gitindex.errors import ConfigError, NotARepository, RemoteUnavailable
 from gitindex.lifecycle.digest import digest
-from gitindex.ops.build import BuildOptions, build
+from gitindex.ops.build import build
 from gitindex.ops.buildarea import built, open_area
+from gitindex.ops.buildplan import BuildOptions
 from gitindex.store.integrity import Verifier
 from gitindex.view.snapshot import SnapshotView
 from tests import harness

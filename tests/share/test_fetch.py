@@ -8,6 +8,7 @@ from gitindex.errors import GitError, RemoteMissing, UsageError
 from gitindex.model.manifest import Origin
 from gitindex.ops.codebase import open_codebase
 from gitindex.store import manifests
+from gitindex.store.integrity import Verifier
 from tests import harness
 from tests.gitrepo import GitRepo
 from tests.share.team import Team
@@ -123,6 +124,19 @@ def test_a_local_index_is_replaced_by_the_fetched_one(team: Team):
     layout = open_codebase(repo.root, team.mate).layout
     assert manifests.read(layout, done.snapshot_id).origin != Origin()
     assert team.digest(repo) == team.clean(repo)
+
+
+def test_readers_need_not_hash_what_a_fetch_has_proven(team: Team):
+    """SN-7: the notes that a fetch leaves vouch for every file as it stands."""
+    team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    done = team.fetch(repo)
+    layout = open_codebase(repo.root, team.mate).layout
+    verifier = Verifier(layout)
+    assert all(verifier.noted(artifact) for artifact in manifests.read(layout, done.snapshot_id).artifacts())
+    assert {path.stat().st_mode & 0o077 for path in layout.base.rglob("*")} == {0}, "ST-3"
+    assert [path.name for path in (team.mate.home / "fetch" / team.repository).iterdir()] == ["lock"]
 
 
 def test_nothing_published_is_told_with_the_command_that_helps(team: Team):

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.ops.build import BuildOptions, build
+from gitindex.ops.build import build
+from gitindex.ops.buildplan import BuildOptions
 from gitindex.ops.push import PushOptions, push
 from tests.gitrepo import GitRepo
 from tests.remote.servers import Server

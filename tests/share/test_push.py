@@ -11,8 +11,9 @@ import pytest
 from gitindex.errors import ConfigError, GitindexError, PublishBlocked, UsageError
 from gitindex.lifecycle import compact
 from gitindex.ops import outgoing
-from gitindex.ops.build import BuildOptions, build
+from gitindex.ops.build import build
 from gitindex.ops.buildarea import built, open_area
+from gitindex.ops.buildplan import BuildOptions
 from gitindex.ops.push import push
 from gitindex.remote import gc
 from gitindex.store import manifests

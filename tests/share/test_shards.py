@@ -9,8 +9,8 @@ import pytest
 from gitindex.errors import PublishBlocked, UsageError
 from gitindex.lifecycle import check
 from gitindex.lifecycle.digest import digest
-from gitindex.ops.build import Shard
 from gitindex.ops.buildarea import built, open_area
+from gitindex.ops.buildplan import Shard
 from gitindex.ops.merge import merge
 from gitindex.store.integrity import Verifier
 from gitindex.view.snapshot import SnapshotView
