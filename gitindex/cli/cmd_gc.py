@@ -16,7 +16,9 @@ from gitindex.ops.maintain import UNUSED_DAYS, collect_stores
 
 
 @command("Delete snapshots and files that no retained snapshot needs; with --stores, whole unused stores.")
-@click.option("--stores", "whole", is_flag=True, help=f"Remove stores unused for {UNUSED_DAYS} days (see --days).")
+@click.option(
+    "--stores", "whole", is_flag=True, help=f"Remove stores unused for {UNUSED_DAYS} days (see --days)."
+)
 @click.option("--days", type=click.IntRange(0), default=UNUSED_DAYS, show_default=True)
 @click.option("--force", is_flag=True, help="With --stores: the current codebase's store too.")
 @click.option("--dry-run", is_flag=True, help="Say what would go.")
@@ -42,7 +44,9 @@ def _snapshots(call: Call, dry_run: bool) -> Answer:
         "kept": list(chosen.kept),
     }
     verb = "would remove" if dry_run else "removed"
-    return Answer(data, f"{verb} {len(chosen.paths)} entries ({output.size(freed)}), kept {len(chosen.kept)} snapshots")
+    return Answer(
+        data, f"{verb} {len(chosen.paths)} entries ({output.size(freed)}), kept {len(chosen.kept)} snapshots"
+    )
 
 
 def _stores(call: Call, days: int, force: bool, dry_run: bool) -> Answer:

@@ -10,7 +10,9 @@ from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain import upgrade
 
 
-@command("Bring the store to the formats this release writes; the last good snapshot stays until that is done.")
+@command(
+    "Bring the store to the formats this release writes; the last good snapshot stays until that is done."
+)
 def run(call: Call) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     with bar(not call.as_json) as progress:
