@@ -49,16 +49,16 @@ class SemanticLayer:
         path, _, wanted = name.rpartition("#")
         parts = [part for part in re.split(r"::|\.|#", wanted) if part]
         for symbol in self.exact.named(parts) if parts else ():
-            for item in self._defined(symbol):
+            for item in self.defined(symbol):
                 if path in ("", item.path):
                     known.setdefault(item.place, item)
         return list(known.values())
 
     def meaning(self, path: str, line: int, column: int) -> list[Definition]:
-        symbols = self.symbols_at(path, line, column)
-        if not symbols:
+        found = self.symbols_at(path, line, column)
+        if not found:
             return self._below.meaning(path, line, column)
-        return [item for symbol in symbols for item in self._defined(symbol)]
+        return [item for symbol in found for item in self.defined(symbol)]
 
     def symbols_at(self, path: str, line: int, column: int) -> list[Symbol]:
         """What the narrowest exact occurrences at a position stand for."""
@@ -86,15 +86,16 @@ class SemanticLayer:
         """What implements or overrides it, by the indexer's own word."""
         found = [
             item
-            for symbol in self._symbols(definition)
+            for symbol in self.symbols(definition)
             if not symbol.local
             for other, flags in self.exact.scip.related(symbol.hash)
             if flags & _IMPLEMENTATION
-            for item in self._defined(Symbol(other))
+            for item in self.defined(Symbol(other))
         ]
         return sorted(dict.fromkeys(found), key=lambda item: item.place)
 
-    def _defined(self, symbol: Symbol) -> list[Definition]:
+    def defined(self, symbol: Symbol) -> list[Definition]:
+        """Definitions of a symbol in current documents."""
         return [item for place in self.exact.places(symbol) if (item := self._definition(symbol, place))]
 
     def _definition(self, symbol: Symbol, place: Place) -> Definition | None:
@@ -104,7 +105,7 @@ class SemanticLayer:
                 return item._replace(layer=SEMANTIC)
         return self.exact.constructed(symbol, place, file.language)
 
-    def _symbols(self, definition: Definition) -> list[Symbol]:
+    def symbols(self, definition: Definition) -> list[Symbol]:
         """The symbols a definition has; of a changed file the one that had its name."""
         if self.covers(definition.path):
             found = self.exact.document(definition.path).defined_at(definition.line, definition.column)
@@ -115,7 +116,7 @@ class SemanticLayer:
     # -- references ----------------------------------------------------------------------------
 
     def references(self, targets: Sequence[Definition]) -> References:
-        known = {item.place: self._symbols(item) for item in targets}
+        known = {item.place: self.symbols(item) for item in targets}
         rest = [_plain(item) for item in targets if not known[item.place]]
         answer = self._below.references(rest) if rest else References()
         symbols = dict.fromkeys(symbol for found in known.values() for symbol in found)
@@ -189,14 +190,14 @@ class SemanticLayer:
         self, answer: Calls, definition: Definition, place: tuple[int, int], callees: list[int]
     ) -> bool:
         """False when what is called lies in another package."""
-        found = [item for callee in callees for item in self._defined(Symbol(callee))[:1]]
+        found = [item for callee in callees for item in self.defined(Symbol(callee))[:1]]
         answer.edges += [
             Edge(definition, item, definition.path, *place, SEMANTIC, "scip") for item in dict.fromkeys(found)
         ]
         return bool(found)
 
     def calls_to(self, definition: Definition) -> Calls:
-        symbols = self._symbols(definition)
+        symbols = self.symbols(definition)
         guessed = self._below.calls_to(_plain(definition))
         if not symbols:
             return guessed

@@ -49,6 +49,16 @@ class Texts:
         self.load([path])
         return self._kept.get(path)
 
+    def blob(self, blob: str) -> str | None:
+        """The text of a git object, None when it is not here."""
+        if self._repo is None:
+            return None
+        with open_objects(self._repo) as objects:
+            if not objects.has(blob):
+                return None
+            data = next(iter(objects.read([blob], MAX_FILE_BYTES))).data
+        return None if data is None else _decode(data)
+
     def load(self, paths: Iterable[str]) -> None:
         """Fetch many at once: one conversation with git."""
         records = [self._view.record(path) for path in dict.fromkeys(paths) if path not in self._kept]

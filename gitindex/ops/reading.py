@@ -16,6 +16,7 @@ from gitindex.gate import Admission
 from gitindex.model import paths
 from gitindex.navigate.layer import Layers
 from gitindex.navigate.semantic import SemanticLayer
+from gitindex.navigate.shifted import ShiftedLayer
 from gitindex.navigate.syntactic import SyntacticLayer
 from gitindex.navigate.text import Texts
 from gitindex.ops.codebase import Codebase
@@ -63,7 +64,9 @@ class Reading:
         """The most exact knowledge first."""
         below = self.syntactic()
         exact = self.semantic(below)
-        return Layers([exact, below] if exact else [below])
+        if exact is None:
+            return Layers([below])
+        return Layers([exact, ShiftedLayer(self.view, self.texts, exact, below), below])
 
     def answer(self, status: str, **values: Any) -> dict[str, Any]:
         """An answer with the snapshot it came from and the truths about it."""

@@ -109,16 +109,21 @@ class ScipView:
 
     # -- symbols -------------------------------------------------------------------------------
 
-    def positions(self, symbol: int) -> Iterator[Found]:
-        """Where a symbol occurs in current documents: by segment, then as stored (by path and position)."""
+    def positions(self, symbol: int, *, current: bool = True) -> Iterator[Found]:
+        """Where a symbol occurs in current documents: by segment, then as stored (by path and position).
+
+        With `current=False` in all the others: positions in what files were.
+        """
         for at, facts in enumerate(self._facts):
             live = self._live[at]
             for file, line, column, flags in facts.postings(symbol):
                 path = live.get(file)
                 if path is None:
                     path = live[file] = self._path_if_current(at, file)
-                if path:
+                if path and current:
                     yield Found(path, line, column, flags)
+                elif not path and not current and self._newer.get(self._head(at, file).path, 0) == at:
+                    yield Found(self._head(at, file).path, line, column, flags)
 
     def definitions_of(self, symbol: int) -> list[Found]:
         return [found for found in self.positions(symbol) if found.flags & postings.DEFINITION]

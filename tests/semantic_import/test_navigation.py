@@ -77,6 +77,25 @@ def test_changed_files_fall_back_and_say_so(project: Project):
     assert found(answer) == [("report.py", 6, 17, "semantic")], "the unchanged file knows its symbol"
 
 
+def test_unchanged_lines_of_a_changed_file_keep_their_meaning(project: Project):
+    """SE-8: positions are shifted by the diff and labelled so; a changed line is judged by syntax alone."""
+    text = project.files["report.py"].replace("def show", "# a\n# b\ndef show").replace("Disc()", "Disc( )")
+    project.repo.write("report.py", "\n" + text)
+    project.sync()
+    answer = find_references(project.codebase, "Disc.area", READ)
+    (moved,) = answer["references"]
+    assert (moved["path"], moved["line"], moved["column"]) == ("report.py", 7, 17)
+    assert (moved["precision"], moved["how"]) == ("syntactic", "shifted")
+    assert find_references(project.codebase, "Shape.area", READ)["references"] == []
+    (meant,) = find_symbol(project.codebase, "report.py:7:18", READ)["results"]
+    assert (meant["path"], meant["line"]) == ("shapes.py", 7)
+    changed = {
+        item["line"]: item["how"] for item in find_references(project.codebase, "Disc", READ)["references"]
+    }
+    assert changed[2] == "shifted"
+    assert changed[6] != "shifted"
+
+
 def test_contradicted_occurrences_are_never_exact(tmp_path: Path):
     """SE-7: the tool says `total`, the text says `total_of`: a candidate at best."""
     project = Project(tmp_path)
