@@ -78,7 +78,6 @@ def _disk(home: Path) -> int:
 def floor(root: Path, cache: Path) -> tuple[float, float]:
     """Seconds to parse, and to index with Tantivy's default tokenizer, every file that gitindex indexes."""
     import tantivy
-
     from tree_sitter_language_pack import get_parser
 
     from gitindex.extract import grammars
@@ -93,7 +92,9 @@ def floor(root: Path, cache: Path) -> tuple[float, float]:
             except UnicodeDecodeError:
                 continue
     parsed_too = {*grammars.SPECS, *grammars.DATA_LANGUAGES}  # what gitindex parses, nothing more
-    parsers = {language: get_parser(language) for language in {language for language, _ in files} & parsed_too}
+    parsers = {
+        language: get_parser(language) for language in {language for language, _ in files} & parsed_too
+    }
     started = time.perf_counter()
     for language, text in files:
         if language in parsers:

@@ -40,8 +40,10 @@ def run(cache: Path, quick: bool) -> list[Row]:
 def _warm(root: Path, home: Path, runs: int) -> list[Row]:
     """One process, one pinned view, many queries: medians over words and repetitions."""
     from gitindex.config import Environment
+    from gitindex.extract.embed.registry import open_embedder
     from gitindex.ops.codebase import open_codebase
-    from gitindex.search.engine import Engine, Request
+    from gitindex.search.engine import Engine
+    from gitindex.search.request import Request
     from gitindex.view.snapshot import open_active
 
     codebase = open_codebase(root, Environment(home))
@@ -50,7 +52,9 @@ def _warm(root: Path, home: Path, runs: int) -> list[Row]:
     bounds = {"lexical": 0.005, "symbol": 0.002, "hybrid": 0.025}
     rows = []
     with view:
-        engine = Engine(view, codebase.settings)
+        engine = Engine(
+            view, codebase.root, codebase.settings.query, lambda: open_embedder(codebase.settings.embedding)
+        )
         for mode, bound in bounds.items():
             medians = [
                 timed(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import pools
+from benchmarks import history, pools
 from benchmarks.measure import Row
 from benchmarks.pools import Pool, Query
 from gitindex.config import Environment
@@ -48,6 +48,7 @@ def run(cache: Path, quick: bool) -> list[Row]:
     """What the release promises, on projects that neither training nor tuning saw."""
     scores = measure(cache, {**pools.TUNED, **pools.HELD_OUT}, transformer=not quick)
     print(tables(scores, transformer=not quick), flush=True)
+    print(history.table(Path(__file__).resolve().parents[2], cache), flush=True)
     return list(promises(scores, transformer=not quick))
 
 

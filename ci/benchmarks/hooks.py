@@ -1,6 +1,5 @@
 """What hooks add to `git commit`, measured interleaved so that drift hits every variant alike (HK-2).
 
-Usage: python ci/bench_hooks.py [--repo DIR] [--rounds N] [--json]
 The repository is cloned first and never changed. Each round commits once per variant, in random order; the worker is
 a program that exits at once, because only the foreground is measured here. Next to the wall time stands the processor
 time of git and all it waited for: on a busy machine that is the number to believe.
@@ -8,8 +7,6 @@ time of git and all it waited for: on a busy machine that is the number to belie
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import random
 import shutil
@@ -21,13 +18,12 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from benchmarks import corpus
+from benchmarks.measure import Row
+from gitindex.git.repo import discover
+from gitindex.hooks.install import install
 
-from gitindex.git.repo import discover  # noqa: E402
-from gitindex.hooks.install import install  # noqa: E402
-
-BUDGET_MEDIAN_MS, BUDGET_P95_MS, BUDGET_PRE_COMMIT = 2.0, 5.0, 1.1
+ROOT = Path(__file__).resolve().parents[2]
 STAGES = "[post-commit, post-checkout, post-merge, post-rewrite]"
 LOCAL = """\
 repos:
@@ -48,27 +44,29 @@ class Sample(NamedTuple):
     cpu: float
 
 
-def main() -> int:
-    options = _options()
+def run(cache: Path, quick: bool) -> list[Row]:
+    source = corpus.repository(corpus.DJANGO, cache)
     with tempfile.TemporaryDirectory(prefix="gitindex-bench-") as folder:
-        where = Path(folder)
-        variants = _variants(where, options.repo)
-        times = _measure(variants, options.rounds)
-    report = _report(times)
-    print(json.dumps(report, indent=2) if options.json else _table(report))
-    return 0 if report["within_budget"] else 1
+        times = _measure(_variants(Path(folder), source), 20 if quick else 80)
+    rows = {name: _summary(taken) for name, taken in times.items()}
+    bare, native = rows["none"], rows["native"]
+    added = {key: native[key] - bare[key] for key in bare}
+    ratio = rows["ours"]["median"] / rows["no-op"]["median"]
+    return [
+        Row("git commit with native hooks, added median", _ms(added["median"]), "2 ms", added["median"] / 2.0, 1.0,
+            f"bare commit {_ms(bare['median'])}"),
+        Row("the same, added p95", _ms(added["p95"]), "5 ms", added["p95"] / 5.0, 1.0),
+        Row("the same, added CPU", _ms(added["cpu"]), f"bare {_ms(bare['cpu'])}", None, None),
+        Row("git commit through pre-commit", _ms(rows["ours"]["median"]), f"no-op hook {_ms(rows['no-op']['median'])}",
+            ratio, 1.1),
+    ]  # fmt: skip
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repo", type=Path, help="a repository to clone (default: a small one made here)")
-    parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
+def _ms(value: float) -> str:
+    return f"{value:.2f} ms"
 
 
-def _variants(where: Path, source: Path | None) -> dict[str, Path]:
-    source = source or _small(where / "small")
+def _variants(where: Path, source: Path) -> dict[str, Path]:
     worker = where / "worker"
     worker.write_text("#!/bin/sh\nexit 0\n")
     worker.chmod(0o755)
@@ -79,15 +77,6 @@ def _variants(where: Path, source: Path | None) -> dict[str, Path]:
     _pre_commit(made["no-op"], "/bin/true")
     _pre_commit(made["ours"], str(ROOT / "hooks" / "gitindex-hook"))
     return made
-
-
-def _small(where: Path) -> Path:
-    _git(where.parent, "init", "-q", str(where))
-    for number in range(50):
-        (where / f"f{number}.py").write_text(f"value = {number}\n")
-    _git(where, "add", "-A")
-    _git(where, "commit", "-q", "-m", "start")
-    return where
 
 
 def _clone(source: Path, target: Path) -> Path:
@@ -146,31 +135,7 @@ def _path_without_gitindex(path: str) -> str:
     return os.pathsep.join(part for part in path.split(os.pathsep) if not shutil.which("gitindex", path=part))
 
 
-def _report(times: dict[str, list[Sample]]) -> dict[str, object]:
-    rows = {name: _summary(taken) for name, taken in times.items()}
-    native = {key: rows["native"][key] - rows["none"][key] for key in rows["none"]}
-    ratio = rows["ours"]["median"] / rows["no-op"]["median"]
-    within = native["median"] <= BUDGET_MEDIAN_MS and native["p95"] <= BUDGET_P95_MS
-    within = within and ratio <= BUDGET_PRE_COMMIT
-    return {"commit_ms": rows, "native_added_ms": native, "pre_commit_ratio": ratio, "within_budget": within}
-
-
 def _summary(taken: list[Sample]) -> dict[str, float]:
     wall = [sample.wall for sample in taken]
     cpu = statistics.median(sample.cpu for sample in taken)
     return {"median": statistics.median(wall), "p95": statistics.quantiles(wall, n=20)[-1], "cpu": cpu}
-
-
-def _table(report: dict[str, object]) -> str:
-    rows = report["commit_ms"]
-    assert isinstance(rows, dict)
-    lines = [f"{'git commit with':20}{'median ms':>12}{'p95 ms':>12}{'cpu ms':>12}"]
-    lines += [
-        f"{name:20}{row['median']:12.2f}{row['p95']:12.2f}{row['cpu']:12.2f}" for name, row in rows.items()
-    ]
-    lines += [f"{key}: {report[key]}" for key in ("native_added_ms", "pre_commit_ratio", "within_budget")]
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
