@@ -169,6 +169,7 @@ class Refresher:
             "commit": self.commit,
             "excluded": list(indexed.excluded),
             "inputs": self.inputs(context, indexed.version) if job.scope is None else "",
+            "elapsed_ms": round(indexed.seconds * 1000),
             "refreshed_at": datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds"),
         }
         read = BlobReader(owned, self.objects, MAX_FILE_BYTES)

@@ -41,12 +41,13 @@ def test_exact_facts_travel(team: Team):
     made = build(team.origin.root, ci, BuildOptions(workers=1))
     assert [(one["language"], one["outcome"]) for one in made.indexers] == [("python", "refreshed")]
     team.push(environment=ci)
+    assert made.semantic[0]["elapsed_ms"] > 0
     whole = b"".join(unpacked(data) for data in team.objects().values())
     for private in (team.where, Path.home()):
         assert str(private).encode() not in whole
     repo = team.clone()
     team.trust(repo)
-    team.fetch(repo)
+    assert team.fetch(repo).built_ms >= made.semantic[0]["elapsed_ms"], "what it saved counts the indexers"
     head = repo.git("rev-parse", "HEAD")
     assert exact(repo, team.mate) == [("python", "", 3, head)]
     repo.write("b.py", "def beta(x):\n    return x * 9\n")
