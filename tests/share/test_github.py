@@ -108,7 +108,7 @@ def test_the_action_s_steps_publish(on_rclone: Team):
     team = on_rclone
     known = {
         "inputs.remote": team.url, "inputs.commit": "HEAD", "inputs.endpoint": team.endpoint, "inputs.path": ".",
-        "inputs.package": "gitindex", "inputs.build-options": "--full",
+        "inputs.package": "gitindex", "inputs.indexers": "", "inputs.build-options": "--full --no-semantic",
     }  # fmt: skip
     environment = {
         "GITINDEX_SIGNING_KEY": (team.where / "key").read_text(),
@@ -124,7 +124,7 @@ def test_the_workflow_s_steps_publish(on_rclone: Team, monkeypatch: pytest.Monke
     team = on_rclone
     known = {
         "inputs.remote": team.url, "inputs.endpoint": team.endpoint, "inputs.region": "us-east-1",
-        "inputs.build-options": "", "github.sha": team.origin.git("rev-parse", "HEAD"),
+        "inputs.indexers": "", "inputs.build-options": "", "github.sha": team.origin.git("rev-parse", "HEAD"),
         "secrets.signing-key": (team.where / "key").read_text(),
         "secrets.access-key-id": os.environ["AWS_ACCESS_KEY_ID"],
         "secrets.secret-access-key": os.environ["AWS_SECRET_ACCESS_KEY"],
