@@ -208,11 +208,10 @@ class SemanticLayer:
             if item.flags >> QUALITY_SHIFT == EXACT
         }
         answer = Calls()
-        for site in self._sites_named(definition.name, {place[0] for place in places}):
-            if _place(site) in places:
-                caller = self._caller(site)
-                edge = Edge(caller, definition, site.path, site.line, site.column, SEMANTIC, "scip")
-                answer.edges.append(edge)
+        for site in self._sites_at(definition.name, places):
+            caller = self._caller(site)
+            edge = Edge(caller, definition, site.path, site.line, site.column, SEMANTIC, "scip")
+            answer.edges.append(edge)
         answer.edges += [edge for edge in guessed.edges if self._silent(edge.path, edge.line, edge.column)]
         answer.guesses += [
             item for item in guessed.guesses if self._silent(item.path, item.line, item.column)
@@ -233,13 +232,13 @@ class SemanticLayer:
         }
         return [site for site in facts.calls_in(self._view, definition.path) if site.caller in inside]
 
-    def _sites_named(self, name: str, paths: set[str]) -> list[CallSite]:
-        """Call sites that may call it: by its name, or by another one its file imports it under."""
-        found = facts.calls_named(self._view, name)
-        renamed = {site.path: site.alias for site in facts.renaming_imports(self._view, name)}
-        for path in sorted(paths & renamed.keys()):
-            found += [site for site in facts.calls_in(self._view, path) if site.callee == renamed[path]]
-        return found
+    def _sites_at(self, name: str, places: set[Place]) -> list[CallSite]:
+        """Call sites at these places: most by name, the rest where an alias or a class (constructors) is called."""
+        found = [site for site in facts.calls_named(self._view, name) if _place(site) in places]
+        left = places - {_place(site) for site in found}
+        for path in sorted({place[0] for place in left}):
+            found += [site for site in facts.calls_in(self._view, path) if _place(site) in left]
+        return sorted(found, key=_place)
 
     def _caller(self, site: CallSite) -> Definition | None:
         definitions = self._below.resolver.file(site.path).definitions

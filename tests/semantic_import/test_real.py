@@ -105,6 +105,8 @@ def compare(codebase: Codebase, truth: Truth, capsys: pytest.CaptureFixture, too
             place for places in (*truth.references.values(), *truth.definitions.values()) for place in places
         }
         seen: set[tuple] = set()
+        lost: set[tuple] = set()
+        mended: set[tuple] = set()
         for name in {*truth.references, *truth.definitions}:
             raw = truth.references[name] | truth.definitions[name]
             ours = list(view.scip.positions(hash64(name)))
@@ -115,7 +117,10 @@ def compare(codebase: Codebase, truth: Truth, capsys: pytest.CaptureFixture, too
                 found += quality == 0
                 demoted += quality == 1
                 repaired += quality == 2
+                mended |= {place} if quality == 2 else set()
                 assert place in (everywhere if quality == 2 else raw), f"invented: {name!r} at {place}"
+            lost |= raw - {(item.path, item.line, item.column) for item in ours}
+        assert lost <= mended, sorted(lost - mended)[:5]
         assert seen == everywhere, sorted(everywhere - seen)[:5]
     checked = edges = 0
     options = ReadOptions()
