@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -48,7 +49,7 @@ def run(
     report = refresh(codebase, options, _shown(call))
     queued = [item for item in report.contexts if item.outcome == "queued"]
     if queued:
-        _start_worker(call, sys.argv[1:])
+        _start_worker(codebase, call, _arguments(options))
     return Answer(asdict(report), _text(report), 0 if report.status == "ok" else 1)
 
 
@@ -61,14 +62,22 @@ def _key(codebase: Codebase, base: Path, text: str) -> str:
     return path_key(text)
 
 
-def _start_worker(call: Call, arguments: list[str]) -> None:
-    """The same request, waited for by a detached process: it finds the jobs queued and works on them."""
+def _arguments(options: RefreshOptions) -> list[str]:
+    """The same request, to be waited for."""
+    words = ["refresh", "--wait", f"--timeout={options.caps.seconds}"]
+    words += [f"--memory={options.caps.memory_bytes / 1024**3}"]
+    words += [f"--context={name}" for name in options.contexts]
+    words += ["--allow-project-code"] if options.allow_project_code else []
+    return words + (["--files", "--", *options.files] if options.files else [])
+
+
+def _start_worker(codebase: Codebase, call: Call, arguments: list[str]) -> None:
+    """A detached process makes the request its own: it finds the jobs queued and works on them."""
     from gitindex.hooks import spawn
 
-    command_line = [sys.executable, "-m", "gitindex", *arguments, "--wait"]
-    quoted = " ".join(f"'{word}'" for word in (part.replace("'", "'\"'\"'") for part in command_line))
-    shell = ["/bin/sh", "-c", f"{quoted} </dev/null >/dev/null 2>&1 &"]
-    spawn.run(shell, call.environment.variables, where=Path.cwd())
+    line = shlex.join([sys.executable, "-m", "gitindex", *arguments])
+    shell = ["/bin/sh", "-c", f"{line} </dev/null >/dev/null 2>&1 &"]
+    spawn.run(shell, call.environment.variables, where=codebase.root)
 
 
 def _shown(call: Call) -> Callable[[str], None]:

@@ -156,17 +156,7 @@ def compare(codebase: Codebase, truth: Truth, capsys: pytest.CaptureFixture, too
 
 
 def test_scip_python_on_rich(equipped: Environment, tmp_path: Path, capsys):
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "-q",
-        "--no-deps",
-        "--no-binary",
-        ":all:",
-        "--no-build-isolation",
-    ]
+    pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "rich"]
     subprocess.run([*pip, "rich==13.9.4"], cwd=tmp_path, check=True, env=VARIABLES)
     with tarfile.open(tmp_path / "rich-13.9.4.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
