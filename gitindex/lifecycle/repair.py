@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from gitindex.errors import IntegrityError
 from gitindex.indexing.compose import count
@@ -54,12 +55,21 @@ def reduced(view: SnapshotView, chosen: RepairPlan) -> Manifest:
     Older rows that the dropped tombstones hid come back; comparing the whole tree buries or replaces them.
     """
     kept = tuple(segment for segment in view.manifest.segments if segment.id not in chosen.segments)
-    bare = replace(view.manifest, segments=kept)
+    bare = replace(view.manifest, segments=kept, semantic=_semantic(view.manifest, chosen))
     left = SnapshotView(view.layout, bare, None, view.verifier)
     try:
         return replace(bare, counts=count(None, (), left.records(), 0))
     finally:
         left.close()
+
+
+def _semantic(manifest: Manifest, chosen: RepairPlan) -> tuple[Mapping[str, Any], ...]:
+    """Where documents were lost, no project counts as refreshed any more: the next refresh writes what is missing."""
+    dropped = [segment for segment in manifest.segments if segment.id in chosen.segments]
+    lost = any(
+        artifact.path.endswith("/scip.sqlite") for segment in dropped for artifact in segment.artifacts
+    )
+    return tuple({**item, "inputs": ""} for item in manifest.semantic) if lost else manifest.semantic
 
 
 def _touches(segment: Segment, broken: Iterable[str]) -> bool:

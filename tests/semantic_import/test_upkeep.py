@@ -1,0 +1,75 @@
+"""Exact facts through damage, repair, builds and worktrees (SN-7, SN-11, ST-4, RE-1, SE-7)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitindex.errors import ChecksumMismatch
+from gitindex.lifecycle import check
+from gitindex.ops.build import BuildOptions, build
+from gitindex.ops.buildarea import open_area
+from gitindex.ops.codebase import open_codebase
+from gitindex.ops.navigate import find_references
+from gitindex.ops.reading import ReadOptions
+from gitindex.ops.repair import repair_store
+from gitindex.ops.sync import SyncOptions, sync
+from gitindex.view.snapshot import open_active
+from tests.semantic_import.project import Project
+from tests.semantic_import.test_refresh import DISC, all_documents, places
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.refresh()
+    return made
+
+
+def damage(project: Project) -> Path:
+    (target,) = project.codebase.layout.segments.glob("*/scip.sqlite")
+    data = bytearray(target.read_bytes())
+    data[len(data) // 2] ^= 255
+    target.write_bytes(data)
+    return target
+
+
+def test_damaged_documents_are_noticed_and_mended(project: Project):
+    """SN-7, SN-11: never read damaged; repair drops them, the next refresh writes them again."""
+    before = all_documents(project)
+    damage(project)
+    with open_active(project.codebase.layout) as view:
+        assert [problem.code for problem in check.inspect(view)] == ["checksum_mismatch"]
+        with pytest.raises(ChecksumMismatch):
+            list(view.scip.positions(DISC))
+    repair_store(project.codebase)
+    with open_active(project.codebase.layout) as view:
+        assert check.inspect(view) == []
+    assert find_references(project.codebase, "Disc", ReadOptions())["references"]
+    (done,) = project.refresh().contexts
+    assert done.outcome == "refreshed"
+    assert all_documents(project) == before
+
+
+def test_a_build_carries_exact_facts(project: Project):
+    """RE-1: what CI publishes was refreshed for that very commit, from git objects alone."""
+    environment = project.codebase.environment
+    done = build(project.repo.root, environment, BuildOptions(workers=1))
+    assert [item["commit"] for item in done.semantic] == [done.commit]
+    codebase, _ = open_area(project.repo.root, environment, "HEAD")
+    with open_active(codebase.layout) as view:
+        assert len(list(view.scip.positions(DISC))) == 3
+        assert check.inspect(view) == []
+
+
+def test_another_worktree_starts_with_the_documents(project: Project):
+    """ST-4: hard links to the sibling's segments bring its exact facts along."""
+    other = project.repo.root.parent / "other"
+    project.repo.git("worktree", "add", "-q", "-b", "side", str(other))
+    codebase = open_codebase(other, project.codebase.environment)
+    report = sync(codebase, SyncOptions(workers=1))
+    assert report.seeded_from
+    with open_active(codebase.layout) as view:
+        assert len(list(view.scip.positions(DISC))) == 3
+    assert len(places(project)) == 3
