@@ -10,12 +10,12 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gitindex.errors import NotARepository, UsageError
+from gitindex.errors import NotARepository, SemanticError, UsageError
 from gitindex.git.repo import Head, head
 from gitindex.model.ids import ulid
 from gitindex.ops.codebase import Codebase
@@ -108,7 +108,17 @@ def tools_folder(home: Path) -> Path:
 
 @contextmanager
 def opened_control(codebase: Codebase) -> Iterator[sqlite3.Connection]:
-    with stores.writing(codebase.mode), closing(control.open_control(codebase.layout.control)) as connection:
+    """The queue of this store, made when missing. Raises SemanticError when it cannot be opened."""
+    path = codebase.layout.control
+    with ExitStack() as stack:
+        stack.enter_context(stores.writing(codebase.mode))
+        try:
+            connection = stack.enter_context(closing(control.open_control(path)))
+        except sqlite3.DatabaseError as error:
+            raise SemanticError(
+                f"the queue of refresh jobs cannot be opened: {error}",
+                hint=f"delete {path}: it holds jobs and decisions, no facts",
+            ) from error
         yield connection
 
 

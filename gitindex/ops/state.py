@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gitindex.errors import NotARepository, UsageError
@@ -26,7 +27,7 @@ from gitindex.ops.refresh import opened_control
 from gitindex.segment.scipfacts import ScipFile
 from gitindex.semantic import control, mutation
 from gitindex.semantic.checkout import regular_blobs
-from gitindex.semantic.mutation import Decision, Verdict
+from gitindex.semantic.mutation import Decision, Verdict, Witness
 from gitindex.semantic.state import FileFacts, FileState, Graph
 
 MAX_PATHS = 10_000
@@ -50,6 +51,7 @@ def file_states(
         facts = _facts(read, codebase.repo, at, keys)
         states = _states(read, facts, keys)
         verdict = _judged(codebase, keys, states, facts, at.commit or "", decide, proof)
+        verdict = replace(verdict, witnesses=_advised(verdict, codebase.repo))
         return read.answer("ok", head=at.commit, **_json(keys, states, facts, verdict))
 
 
@@ -130,6 +132,17 @@ def _judged(
         return mutation.check(
             keys, states, facts, commit, lambda signature, head: control.recall(connection, signature, head)
         )
+
+
+def _advised(verdict: Verdict, repo: Repo) -> tuple[Witness, ...]:
+    """Indexers see commits: a change in the working tree has to become one first."""
+    changed = {dirty.path.decode("utf-8", "surrogateescape") for dirty in worktree(repo, untracked=False)}
+    return tuple(
+        item._replace(command=f"git commit, then {item.command}")
+        if (item.because or item.path) in changed
+        else item
+        for item in verdict.witnesses
+    )
 
 
 def _json(

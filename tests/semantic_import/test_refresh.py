@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from gitindex.errors import UsageError
+from gitindex.errors import SemanticError, UsageError
 from gitindex.lifecycle import check
 from gitindex.lifecycle.compact import compact
 from gitindex.lifecycle.digest import digest
@@ -17,6 +18,7 @@ from gitindex.semantic.process import Caps
 from gitindex.store import manifests, steps
 from gitindex.view.snapshot import SEMANTIC, open_active
 from tests.scip import writer
+from tests.semantic_import.crashing import kill_at
 from tests.semantic_import.project import Project, scip_of, symbol
 
 DISC = hash64(symbol("shapes", "Disc#").encode())
@@ -225,3 +227,53 @@ def test_compaction_keeps_documents_and_the_digest(project: Project):
     project.change("other.py", "def lonely():\n    return 99\n")
     (delta,) = project.refresh().contexts
     assert delta.detail["written"] == 1, "the merged documents are what a new one is compared with"
+
+
+def test_other_writers_may_publish_in_between(project: Project):
+    """SE-7, LE-1: a sync between decoding and publishing is kept; a compaction means comparing again."""
+    project.refresh()
+    project.change("other.py", "def lonely():\n    return 5\n")
+    project.sync()
+    done = []
+
+    def interfere(step: str) -> None:
+        if step == "import.lease" and not done:
+            done.append(step)
+            project.repo.write("README.md", "# Written meanwhile\n")
+            project.sync()
+            compact(project.codebase.layout)
+
+    steps.observe(interfere)
+    try:
+        report = project.refresh(catch_up=False)
+    finally:
+        steps.observe(None)
+    assert (done, report.status) == (["import.lease"], "ok")
+    with open_active(project.codebase.layout) as view:
+        assert check.inspect(view) == []
+        assert "README.md" in view.overlay()
+    assert len(all_documents(project)) == 3
+    assert len(places(project, hash64(symbol("other", "lonely().").encode()))) == 1
+
+
+def test_two_requests_share_one_run(project: Project):
+    """SE-3, SE-4: whoever comes second waits for the job that covers it; the tool runs once."""
+    project.sync()
+    variables = {"root": project.repo.root, "home": project.home, "path": project.tool.path}
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(kill_at, "no.step", *variables.values()) for _ in range(2)]
+        assert [item.result() for item in asked] == [0, 0]
+    assert len(project.tool.calls) == 1
+    assert [job["status"] for job in jobs.listing(project.codebase)["jobs"]] == ["completed"]
+
+
+def test_a_damaged_queue_is_named(project: Project):
+    """C-5: jobs and decisions may be lost, facts are elsewhere."""
+    project.refresh()
+    project.codebase.layout.control.write_bytes(b"no database at all, but long enough to be looked at" * 9)
+    for name in ("-wal", "-shm"):
+        Path(f"{project.codebase.layout.control}{name}").unlink(missing_ok=True)
+    with pytest.raises(SemanticError) as caught:
+        jobs.listing(project.codebase)
+    assert "control.sqlite" in str(caught.value.hint)
+    assert len(places(project)) == 3
