@@ -8,8 +8,9 @@ import pytest
 
 from gitindex.errors import ChecksumMismatch
 from gitindex.lifecycle import check
-from gitindex.ops.build import BuildOptions, build
+from gitindex.ops.build import build
 from gitindex.ops.buildarea import open_area
+from gitindex.ops.buildplan import BuildOptions
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.navigate import find_references
 from gitindex.ops.reading import ReadOptions
