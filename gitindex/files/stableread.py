@@ -35,6 +35,11 @@ class Read(NamedTuple):
     inode: int
 
 
+# The coarsest kernel clock that stamps files ticks a hundred times a second.
+_TICK_NS = 10_000_000
+_RECENT_NS = 2_000_000_000
+
+
 def back_off(attempt: int) -> None:
     time.sleep(0.005 * 2**attempt)
 
@@ -71,6 +76,7 @@ def _read_file(root: Root, path: bytes, max_bytes: int) -> Read | None:
         if before.st_size > max_bytes:
             raise TooLarge(f"{path.decode('utf-8', 'backslashreplace')} is too large", before.st_size)
         data = _bytes(fd, before.st_size + 1)
+        unsettled = _age_ns(before) < _RECENT_NS and not _same_again(fd, before, data)
         after = os.fstat(fd)
     except OSError as error:
         raise Unreadable(
@@ -78,7 +84,7 @@ def _read_file(root: Root, path: bytes, max_bytes: int) -> Read | None:
         ) from error
     finally:
         os.close(fd)
-    if len(data) != before.st_size or _moment(before) != _moment(after):
+    if unsettled or len(data) != before.st_size or _moment(before) != _moment(after):
         return None
     mode = 0o100755 if after.st_mode & stat.S_IXUSR else 0o100644
     return Read(data, mode, after.st_size, after.st_mtime_ns, after.st_ctime_ns, after.st_ino)
@@ -105,6 +111,21 @@ def _bytes(fd: int, limit: int) -> bytes:
         pieces.append(piece)
         limit -= len(piece)
     return b"".join(pieces)
+
+
+def _same_again(fd: int, before: os.stat_result, data: bytes) -> bool:
+    """Whether a second look agrees with the first, and the clock that stamps files has ticked since the last write.
+
+    Within one tick another write leaves the same stamp, and a read may catch pages of two versions.
+    """
+    os.lseek(fd, 0, os.SEEK_SET)
+    return _age_ns(before) >= _TICK_NS and _bytes(fd, before.st_size + 1) == data
+
+
+def _age_ns(found: os.stat_result) -> int:
+    """Nanoseconds since the last change; a stamp from the future (the clock was set back) counts as old."""
+    age = time.time_ns() - found.st_ctime_ns
+    return age if age >= 0 else _RECENT_NS
 
 
 def _moment(found: os.stat_result) -> tuple[int, int, int, int]:
