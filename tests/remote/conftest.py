@@ -69,4 +69,4 @@ def remote(request: pytest.FixtureRequest, tmp_path, connect: Connect) -> Remote
 def faulty(moto_server: Server, connect: Connect) -> Iterator[tuple[FaultProxy, Transport]]:
     """A transport whose way to the server leads through a proxy that misbehaves on request."""
     with FaultProxy(moto_server.endpoint) as proxy:
-        yield proxy, connect(moto_server, endpoint=proxy.endpoint, attempts=1, read_timeout=0.5)
+        yield proxy, connect(moto_server, endpoint=proxy.endpoint, attempts=1, read_timeout=2.0)

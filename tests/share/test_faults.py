@@ -31,16 +31,16 @@ def faulty(
         team.trust(repo)
         through = replace(team.mate, endpoint=proxy.endpoint)
         trust.add(repo.root, through, Wish(remote=team.url))
-        monkeypatch.setattr(sharing, "RemoteOptions", impatient)
         team.fetch(repo, through)
         team.commit("B", **{"b.py": "def beta(): pass\n", "new.py": "def new(): pass\n"})
         team.publish()
         repo.git("pull", "-q")
+        monkeypatch.setattr(sharing, "RemoteOptions", impatient)
         yield team, repo, proxy
 
 
 def impatient(endpoint: str) -> RemoteOptions:
-    return RemoteOptions(endpoint, attempts=1, read_timeout=0.5)
+    return RemoteOptions(endpoint, attempts=1, read_timeout=2.0)
 
 
 LASTING = [
