@@ -229,6 +229,23 @@ def test_compaction_keeps_documents_and_the_digest(project: Project):
     assert delta.detail["written"] == 1, "the merged documents are what a new one is compared with"
 
 
+@pytest.mark.slow
+def test_twenty_deltas_answer_as_one(project: Project):
+    """SE-7, SE-8: whatever the number of segments, every document counts once and in its newest form."""
+    project.refresh()
+    for number in range(20):
+        names = "".join(f"\n\ndef made{at}():\n    return lonely()\n" for at in range(number % 5 + 1))
+        project.change("other.py", f"def lonely():\n    return {number}\n{names}")
+        assert project.refresh().contexts[0].detail["written"] == 1
+    lonely = hash64(symbol("other", "lonely().").encode())
+    with open_active(project.codebase.layout) as view:
+        assert sum(segment.kind == SEMANTIC for segment in view.manifest.segments) == 21
+    before = places(project, lonely), places(project), all_documents(project)
+    assert len(before[0]) == 6
+    compact(project.codebase.layout)
+    assert (places(project, lonely), places(project), all_documents(project)) == before
+
+
 def test_other_writers_may_publish_in_between(project: Project):
     """SE-7, LE-1: a sync between decoding and publishing is kept; a compaction means comparing again."""
     project.refresh()
