@@ -16,6 +16,7 @@ from gitindex.model.paths import path_key
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
 from gitindex.semantic.process import Caps
+from gitindex.semantic.pythonenv import site_packages
 
 
 @command(
@@ -30,6 +31,11 @@ from gitindex.semantic.process import Caps
     "--timeout", type=float, default=3600.0, show_default=True, help="Seconds one indexer may take."
 )
 @click.option("--memory", type=float, default=8.0, show_default=True, help="GiB one indexer may use.")
+@click.option(
+    "--python-env",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A Python environment with the project's packages.",
+)
 def run(
     call: Call,
     contexts: tuple[str, ...],
@@ -39,13 +45,16 @@ def run(
     allow_project_code: bool,
     timeout: float,
     memory: float,
+    python_env: Path | None,
 ) -> Answer:
     if files != bool(paths):
         raise click.UsageError("--files goes with the paths it means: gitindex refresh --files PATH…")
     codebase = open_codebase(call.path, call.environment)
     caps = Caps(seconds=timeout, memory_bytes=int(memory * 1024**3))
     keys = tuple(_key(codebase, call.path, path) for path in paths)
-    options = RefreshOptions(contexts, keys, wait, allow_project_code, caps=caps)
+    options = RefreshOptions(
+        contexts, keys, wait, allow_project_code, caps=caps, python_env=_environment(python_env)
+    )
     report = refresh(codebase, options, _shown(call))
     queued = [item for item in report.contexts if item.outcome == "queued"]
     if queued:
@@ -62,11 +71,19 @@ def _key(codebase: Codebase, base: Path, text: str) -> str:
     return path_key(text)
 
 
+def _environment(path: Path | None) -> Path | None:
+    """Looked at at once: a directory that is none is a mistake of the request, not of a job."""
+    if path is not None:
+        site_packages(path)
+    return path.resolve() if path is not None else None
+
+
 def _arguments(options: RefreshOptions) -> list[str]:
     """The same request, to be waited for."""
     words = ["refresh", "--wait", f"--timeout={options.caps.seconds}"]
     words += [f"--memory={options.caps.memory_bytes / 1024**3}"]
     words += [f"--context={name}" for name in options.contexts]
+    words += [f"--python-env={options.python_env}"] if options.python_env else []
     words += ["--allow-project-code"] if options.allow_project_code else []
     return words + (["--files", "--", *options.files] if options.files else [])
 

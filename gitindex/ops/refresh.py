@@ -46,6 +46,7 @@ class RefreshOptions:
     catch_up: bool = True  # sync first, so that positions belong to files as indexed
     caps: Caps = field(default_factory=Caps)
     lease_wait: float = 30.0
+    python_env: Path | None = None  # installed packages for scip-python
 
 
 @dataclass(slots=True)
@@ -137,6 +138,7 @@ def _refresh(
         read_head,
         time.time,
         lease_wait=options.lease_wait,
+        python_env=options.python_env,
     )
     with opened_control(codebase) as connection, made:
         reports = _ask(connection, made, options)

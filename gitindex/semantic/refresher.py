@@ -20,7 +20,7 @@ from gitindex.errors import GitindexError, SemanticError
 from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
-from gitindex.semantic import checkout, contexts, indexing
+from gitindex.semantic import checkout, contexts, indexing, pythonenv
 from gitindex.semantic.checkout import BlobReader, Checkout
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.importer import Imported, Source, context_key, import_documents
@@ -58,6 +58,7 @@ class Refresher:
     keys: dict[int, tuple[str, str]] = field(default_factory=dict)
     done: dict[int, tuple[Indexed, Imported]] = field(default_factory=dict)
     lease_wait: float = 30.0
+    python_env: Path | None = None  # of scip-python
     _stack: ExitStack = field(default_factory=ExitStack)
     _objects: Objects | None = None
     _blobs: dict[str, str] = field(default_factory=dict)
@@ -86,6 +87,8 @@ class Refresher:
     def inputs(self, context: Context, version: str) -> str:
         """Hash of everything a full run over the context depends on: equal inputs, equal index."""
         digest = hashlib.sha256(f"{context_key(context)}\0{version}\0".encode())
+        if context.language == "python":
+            digest.update(pythonenv.fingerprint(self.python_env).encode())
         for path in sorted({*context.files, *context.project_files}):
             digest.update(f"{path}\0{self._blobs[path]}\0".encode())
         return digest.hexdigest()
@@ -151,6 +154,10 @@ class Refresher:
             for other in self.contexts()
             if other.language == context.language and _inside(other.root, context.root)
         )
+        listed = None
+        if self.python_env is not None and context.language == "python":
+            listed = work / "packages.json"
+            listed.write_bytes(pythonenv.describe(self.python_env))
         return Run(
             checkout=made.root,
             root=context.root,
@@ -158,6 +165,8 @@ class Refresher:
             work=Path(os.path.realpath(work)),
             project=context.root.rpartition("/")[2] or "project",
             nested=nested,
+            environment_file=listed,
+            python_env=self.python_env if listed else None,
         )
 
     def _source(self, job: Job, output: Output) -> Source:

@@ -168,6 +168,30 @@ def test_scip_python_on_rich(equipped: Environment, tmp_path: Path, capsys):
     compare(codebase, Truth(codebase, (tmp_path / "raw.scip").read_bytes()), capsys, "scip-python on rich")
 
 
+def test_scip_python_sees_an_environment(equipped: Environment, tmp_path: Path):
+    """SE-2: with `--python-env` references into installed packages name the package; nothing of it is run."""
+    site = tmp_path / "env" / "lib" / "python3.11" / "site-packages"
+    (site / "thing").mkdir(parents=True)
+    (site / "thing" / "__init__.py").write_text("def wish(x: int) -> int:\n    return x\n")
+    (site / "thing-1.5.dist-info").mkdir()
+    (site / "thing-1.5.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: thing\nVersion: 1.5\n"
+    )
+    (site / "thing-1.5.dist-info" / "RECORD").write_text("thing/__init__.py,,\n")
+    repo = GitRepo.create(tmp_path / "repo")
+    repo.commit("one", **{"use.py": "from thing import wish\n\nprint(wish(2))\n"})
+    codebase = open_codebase(repo.root, equipped)
+    assert refresh(codebase, RefreshOptions(wait=True)).status == "ok"
+    with open_active(codebase.layout) as view:
+        plain = [name for _, name in view.scip.named("wish")]
+    options = RefreshOptions(wait=True, python_env=tmp_path / "env")
+    assert [item.outcome for item in refresh(codebase, options).contexts] == ["refreshed"]
+    with open_active(codebase.layout) as view:
+        ((value, name),) = [item for item in view.scip.named("wish") if item[1] not in plain]
+        assert name.startswith(b"scip-python python thing 1.5 ")
+        assert [(item.path, item.line) for item in view.scip.positions(value)][-1] == ("use.py", 3)
+
+
 def test_scip_typescript_on_an_npm_package(equipped: Environment, tmp_path: Path, capsys):
     subprocess.run(["npm", "pack", "--silent", "zod@3.25.76"], cwd=tmp_path, check=True, env=VARIABLES)
     with tarfile.open(tmp_path / "zod-3.25.76.tgz") as archive:

@@ -69,6 +69,7 @@ class Run:
     memory_bytes: int = 8 * 1024**3
     cpus: int = 1
     environment_file: Path | None = None  # scip-python: the project's packages
+    python_env: Path | None = None  # scip-python: where they are installed
 
     @property
     def directory(self) -> Path:

@@ -33,6 +33,8 @@ class ScipPython(NpmIndexer):
         config = {key: value for key, value in _project_config(run).items() if key not in _OURS}
         left_out = [posixpath.relpath(path, run.root or ".") for path in (*run.nested, *run.excluded)]
         config |= {"include": ["."], "exclude": ["**/node_modules", "**/__pycache__", *sorted(left_out)]}
+        if run.python_env is not None:
+            config |= {"venvPath": str(run.python_env.parent), "venv": run.python_env.name}
         (run.directory / "pyrightconfig.json").write_text(json.dumps(config))
         if run.environment_file is None:
             # Without the flag scip-python asks pip; an empty list only loses attribution of other packages.

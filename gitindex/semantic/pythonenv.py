@@ -1,0 +1,34 @@
+"""A Python environment as scip-python wants it told: which installed package holds which files. Runs nothing of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.metadata import distributions
+from pathlib import Path
+
+from gitindex.errors import UsageError
+
+
+def site_packages(environment: Path) -> Path:
+    """Where an environment keeps its packages. Raises UsageError for a directory that is none."""
+    found = sorted(environment.glob("lib/python*/site-packages"))
+    if not found:
+        raise UsageError(f"not a Python environment: {environment}", hint="--python-env .venv")
+    return found[-1]
+
+
+def describe(environment: Path) -> bytes:
+    """The list of installed packages, as JSON; the same for the same packages."""
+    listed = []
+    for package in distributions(path=[str(site_packages(environment))]):
+        name = package.metadata["Name"]
+        files = sorted(file.as_posix() for file in package.files or ())
+        if name and files:
+            listed.append({"name": name, "version": package.version, "files": files})
+    return json.dumps(sorted(listed, key=lambda item: str(item["name"]))).encode()
+
+
+def fingerprint(environment: Path | None) -> str:
+    """Of its packages; empty without an environment."""
+    return hashlib.sha256(describe(environment)).hexdigest() if environment else ""
