@@ -20,6 +20,7 @@ from gitindex.view.snapshot import SnapshotView
 
 SHIFTED = "shifted"
 _MOST_LINES = 20_000  # a diff of longer files costs more than it is worth
+_MOST_FILES = 100  # of one answer: after a jump to another branch syntax is quicker and as good
 _LEAST_KEPT = 0.5  # of the lines: beyond, it is another file
 
 
@@ -89,7 +90,8 @@ class ShiftedLayer:
     def _map(self, path: str) -> dict[int, int]:
         """Line then → line now, of lines that did not change."""
         if path not in self._maps:
-            self._maps[path] = self._compared(path)
+            spent = sum(map(bool, self._maps.values())) >= _MOST_FILES
+            self._maps[path] = {} if spent else self._compared(path)
         return self._maps[path]
 
     def _compared(self, path: str) -> dict[int, int]:
