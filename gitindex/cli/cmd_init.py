@@ -9,11 +9,13 @@ import click
 from gitindex.cli.cmd_sync import answered, report_json, report_text
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
+from gitindex.cli.transfer import transfer_bar
 from gitindex.config import FILE_NAME
-from gitindex.errors import HookError
+from gitindex.errors import HookError, IntegrityError, RemoteError, Untrusted
 from gitindex.hooks import install as native
 from gitindex.hooks import precommit
 from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.fetch import fetch, is_pinned
 from gitindex.ops.maintain import after_sync
 from gitindex.ops.settings import write_settings
 from gitindex.ops.sync import sync
@@ -26,22 +28,38 @@ _PRE_COMMIT = ".pre-commit-config.yaml"
 @click.option(
     "--pre-commit", "pre_commit", metavar="REV", help=f"Add the hook to {_PRE_COMMIT} at this revision."
 )
+@click.option(
+    "--fetch/--no-fetch",
+    "wanted",
+    default=None,
+    help="Start from the team's remote; by default when you trust keys for this repository.",
+)
 @click.option("--write-config", is_flag=True, help=f"Write a {FILE_NAME} with the present settings.")
-def run(call: Call, no_hooks: bool, pre_commit: str | None, write_config: bool) -> Answer:
+def run(
+    call: Call, no_hooks: bool, pre_commit: str | None, wanted: bool | None, write_config: bool
+) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     if write_config:
         write_settings(codebase)
         codebase = open_codebase(call.path, call.environment)
     hooks = {"hooks": "left alone"} if no_hooks else _hooks(codebase, pre_commit)
+    fetched = _fetched(call, codebase, wanted)
     with bar(not call.as_json) as progress, answered(codebase):
         report = sync(codebase, progress=progress)
     after_sync(codebase)
-    data = {**report_json(report), "root": str(codebase.root), "store_id": codebase.layout.id, **hooks}
+    data = {
+        **report_json(report),
+        "fetched": fetched,
+        "root": str(codebase.root),
+        "store_id": codebase.layout.id,
+        **hooks,
+    }
     lines = [
         f"root    {codebase.root}",
         f"store   {codebase.layout.base}",
         f"config  {FILE_NAME if codebase.settings.file_hash else 'defaults'}",
         f"hooks   {hooks['hooks']}",
+        *([f"fetch   {fetched}"] if fetched else []),
         report_text(report),
         "",
         "next:",
@@ -51,6 +69,20 @@ def run(call: Call, no_hooks: bool, pre_commit: str | None, write_config: bool) 
     if hooks["hooks"] in ("left alone", "no git repository"):
         lines.append("  gitindex sync      after a change")
     return Answer(data, "\n".join([*lines, *_snippets(hooks)]))
+
+
+def _fetched(call: Call, codebase: Codebase, wanted: bool | None) -> str | None:
+    """Start from the remote: when asked for it must work, else a failure only means building here."""
+    if wanted is False or (wanted is None and not is_pinned(codebase)):
+        return None
+    try:
+        with transfer_bar("fetching", not call.as_json) as transfer:
+            report = fetch(codebase, transfer=transfer)
+    except (RemoteError, Untrusted, IntegrityError) as error:
+        if wanted:
+            raise
+        return f"not possible: {error.message}"
+    return f"{report.base_commit[:12]} from {report.remote}, signed by {report.signer}"
 
 
 def _hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def open_pygit2(repo: Repo) -> Pygit2Objects | None:
 
 
 class Pygit2Objects:
-    def __init__(self, opened: Any) -> None:  # noqa: ANN401 - pygit2 is untyped here
+    def __init__(self, opened: Any) -> None:
         self._repo = opened
         self._odb = opened.odb
 
@@ -105,7 +105,7 @@ class Pygit2Objects:
             raise GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree) from error
         return data
 
-    def _tree(self, tree: str) -> Any:  # noqa: ANN401 - pygit2 is untyped here
+    def _tree(self, tree: str) -> Any:
         try:
             return self._repo[tree].peel(pygit2.Tree)
         except (KeyError, pygit2.GitError) as error:
@@ -121,7 +121,7 @@ class Pygit2Objects:
             raise missing(blob) from error
 
 
-def _side(file: Any) -> list[TreeEntry]:  # noqa: ANN401 - pygit2 is untyped here
+def _side(file: Any) -> list[TreeEntry]:
     mode = _canonical(int(file.mode))
     return [TreeEntry(file.raw_path, mode, str(file.id))] if mode else []
 
@@ -133,6 +133,6 @@ def _canonical(mode: int) -> int:
     return mode
 
 
-def _partial(config: Any) -> bool:  # noqa: ANN401 - pygit2 is untyped here
+def _partial(config: Any) -> bool:
     names = [entry.name.lower() for entry in config]
     return any(name == "extensions.partialclone" or name.endswith(".promisor") for name in names)

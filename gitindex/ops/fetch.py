@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from gitindex.errors import GitindexError, NotARepository
-from gitindex.git.repo import resolve
+from gitindex.git.repo import head, resolve
 from gitindex.indexing.write import Progress
 from gitindex.model.manifest import Origin
 from gitindex.ops import obtain, sharing, trust
@@ -66,6 +66,18 @@ def fetch(
     told = report(share, target, found, obtained, done, finder, started)
     log.append(codebase.layout, "fetch", base=found.commit, bytes=told.bytes, elapsed_ms=told.elapsed_ms)
     return replace(told, rotated=tuple(key.id for key in rotated))
+
+
+def is_pinned(codebase: Codebase) -> bool:
+    """Whether the user trusts keys for this repository and named a remote; asks no server."""
+    if codebase.repo is None or head(codebase.repo).commit is None:
+        return False
+    try:
+        name = sharing.repository_id(codebase.repo, codebase.settings.remote)
+    except GitindexError:
+        return False
+    found = sharing.pinned(codebase.environment, name)
+    return bool(found.trusted and (found.remote or codebase.environment.remote))
 
 
 def reusable(codebase: Codebase) -> tuple[Layout, ...]:

@@ -176,7 +176,9 @@ def _check_marker(layout: Layout, manifest: Manifest) -> None:
     """The newest table proves this very snapshot (C-4): from here on its checksum stands for the proof."""
     marker = chunks.read_marker(layout.table(manifest.segments[-1].id))
     if marker is None or marker.get("runId") != manifest.snapshot_id:
-        raise PublishBlocked(f"snapshot {manifest.snapshot_id} has no completion marker", hint="gitindex sync")
+        raise PublishBlocked(
+            f"snapshot {manifest.snapshot_id} has no completion marker", hint="gitindex sync"
+        )
 
 
 def _check_expected(layout: Layout, staged: Staged) -> None:
