@@ -14,6 +14,7 @@ from typing import Any
 
 from gitindex.hooks import note
 from gitindex.store import atomic
+from gitindex.store.lease import alive
 
 _NAME = "worker.json"
 
@@ -59,23 +60,13 @@ def read(git_dir: Path) -> Run | None:
         run = Run(**raw)
     except (OSError, ValueError, TypeError):
         return None
-    return replace(run, result=DIED) if run.result == RUNNING and not _alive(run.pid) else run
+    return replace(run, result=DIED) if run.result == RUNNING and not alive(run.pid) else run
 
 
 def _write(git_dir: Path, run: Run) -> None:
     place = note.folder(git_dir)
     if place.is_dir():  # gone: `hooks uninstall` was here, and nothing of ours may come back
         atomic.write_json(place / _NAME, asdict(run))
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _now() -> str:

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from gitindex.errors import StoreCorrupt
 from gitindex.model import paths, versions
 from gitindex.model.records import FileRecord
 from gitindex.model.rows import Extraction
+from gitindex.segment.immutable import open_immutable
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -166,17 +166,7 @@ class Facts:
     """Read-only hand on one facts file. Knows nothing of other segments: only a view may join them (SN-6)."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._db = sqlite3.connect(
-                f"file:{quote(str(path))}?mode=ro&immutable=1",
-                uri=True,
-                check_same_thread=False,
-                isolation_level=None,
-            )
-            version = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-        except sqlite3.DatabaseError as error:
-            raise StoreCorrupt(f"facts {path} cannot be read: {error}", hint="gitindex repair") from error
-        versions.check("facts", int(version[0]) if version else None, str(path))
+        self._db = open_immutable(path, "facts")
 
     def query(
         self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()

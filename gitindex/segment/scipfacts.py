@@ -19,6 +19,7 @@ from gitindex.errors import StoreCorrupt
 from gitindex.model import versions
 from gitindex.scip import names, postings, symbols
 from gitindex.scip.postings import FileBlob, Posting
+from gitindex.segment.immutable import open_immutable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -255,19 +256,7 @@ class ScipFacts:
     """Read-only hand on one scip file. Knows nothing of other segments: only a view may join them (SN-6)."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._db = sqlite3.connect(
-                f"file:{quote(str(path))}?mode=ro&immutable=1",
-                uri=True,
-                check_same_thread=False,
-                isolation_level=None,
-            )
-            version = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-        except sqlite3.DatabaseError as error:
-            raise StoreCorrupt(
-                f"scip facts {path} cannot be read: {error}", hint="gitindex repair"
-            ) from error
-        versions.check("scip_facts", int(version[0]) if version else None, str(path))
+        self._db = open_immutable(path, "scip_facts")
         self._blocks: dict[int, list[bytes]] = {}
 
     def close(self) -> None:

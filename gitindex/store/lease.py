@@ -52,7 +52,7 @@ class LeaseState:
         beat = datetime.fromisoformat(self.last_heartbeat_at).timestamp()
         if now - beat > self.lease_ttl_ms / 1000:
             return True
-        return self.hostname == socket.gethostname() and not _alive(self.pid)
+        return self.hostname == socket.gethostname() and not alive(self.pid)
 
 
 class Lease:
@@ -253,7 +253,8 @@ def _unlink_if(layout: Layout, inode: int) -> None:
             os.unlink(layout.lease_guard)
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
+    """Whether a process of this host still runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
