@@ -253,9 +253,7 @@ def test_lefthook_installed_over_us_is_noticed(repo: GitRepo, npm: Path, recorde
 def _reaches_through_path(repo: GitRepo, home: Path, on_path: Path) -> None:
     """The snippets call `gitindex hooks run` from PATH."""
     (on_path / "gitindex").unlink()
-    (on_path / "gitindex").write_text(
-        f'#!/bin/sh\nshift\nexec "{sys.executable}" -P -m gitindex.hooks "$@"\n'
-    )
+    (on_path / "gitindex").write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m gitindex "$@"\n')
     (on_path / "gitindex").chmod(0o755)
     repo.commit("through the manager")
     git_dir = found(repo.root).git_dir
