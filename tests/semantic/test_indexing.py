@@ -42,7 +42,7 @@ class Shop:
         self.run = Run(self.checkout, root, self.owned, self.work, "demo")
         environment = {
             "PATH": self.tool.path,
-            "HOME": "/nowhere",
+            "HOME": str(tmp_path / "home"),  # a tool may write there
             "AWS_SECRET_ACCESS_KEY": "s",
             "GITHUB_TOKEN": "t",
         }
