@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gitindex.scip.postings import READ
+from gitindex.scip.postings import AHEAD, READ
 
 Ints = npt.NDArray[np.int64]
 _MAX_BYTES = 5  # 35 bits; lines, columns and numbers of a file stay far below
@@ -90,9 +90,10 @@ def pack_definitions(files: Sequence[npt.NDArray[np.int32]]) -> list[bytes]:
     around = values[:, 5] > 0
     values[:, 1] = _steps(line, counts)
     values[:, 3] -= line
-    # Enclosing ranges surround their definition: store how far they reach, and 0 for none.
+    # Enclosing ranges surround their definition, but for a file's, which starts with its first statement.
     values[:, 7] = np.where(around, values[:, 7] - values[:, 5], 0)
-    values[:, 5] = np.where(around, np.maximum(line - values[:, 5], 0) + 1, 0)
+    back = line - values[:, 5]
+    values[:, 5] = np.where(around, np.where(back < 0, AHEAD - back, back) + 1, 0)
     values[:, 9] += 1
     wanted = np.ones(values.shape, dtype=np.bool_)
     wanted[:, 6:9] = around[:, None]

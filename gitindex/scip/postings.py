@@ -9,6 +9,8 @@ counts from 0], [flags], column. Flags start as READ: nearly all references are.
 A file's blob: counts, 8 bytes per global symbol, then per occurrence line step, column (step on the same
 line),
 `width << 1` or `line step << 1 | 1` and end column, symbol number, flags.
+Definitions of a file: symbol number, line step, column, height, end column, lines back to the enclosing range plus
+one (0 without; AHEAD more when it starts below), [its start column, height, end column], description plus one.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import NamedTuple
 
 DEFINITION, IMPORT, WRITE, READ = 1, 2, 4, 8  # SCIP's roles
 EXACT, DEMOTED, REPAIRED = 0, 1, 2
+AHEAD = 1 << 31
 QUALITY_SHIFT = 7  # flags = SCIP roles (7 bits) | quality << 7
 
 
@@ -90,7 +93,7 @@ def unpack_definitions(blob: bytes) -> Iterator[tuple[int, ...]]:
     for symbol in numbers:
         line += next(numbers)
         column, height, end_column, back = next(numbers), next(numbers), next(numbers), next(numbers)
-        start, around = line - back + 1, (0, 0, 0, 0)
+        start, around = line - back + 1 if back <= AHEAD else line + back - 1 - AHEAD, (0, 0, 0, 0)
         if back:
             start_column, reach = next(numbers), next(numbers)
             around = (start, start_column, start + reach, next(numbers))

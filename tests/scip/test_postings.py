@@ -74,8 +74,8 @@ def definitions(draw):
     end = (line + draw(st.integers(0, 3)), draw(st.integers(0, 99)))
     around = (0, 0, 0, 0)
     if line and draw(st.booleans()):
-        start = draw(st.integers(1, line))
-        around = (start, draw(columns), end[0] + draw(st.integers(0, 50)), draw(columns))
+        start = draw(st.integers(1, line) | st.integers(line, line + 500))  # a file's range starts below it
+        around = (start, draw(columns), max(start, end[0]) + draw(st.integers(0, 50)), draw(columns))
     return (symbol, line, column, *end, *around, draw(st.integers(-1, 50)))
 
 
