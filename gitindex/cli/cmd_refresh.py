@@ -15,6 +15,7 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.model.paths import path_key
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
+from gitindex.semantic import nodemodules
 from gitindex.semantic.process import Caps
 from gitindex.semantic.pythonenv import site_packages
 
@@ -36,6 +37,11 @@ from gitindex.semantic.pythonenv import site_packages
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A Python environment with the project's packages.",
 )
+@click.option(
+    "--node-modules",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Installed packages of a TypeScript project.",
+)
 def run(
     call: Call,
     contexts: tuple[str, ...],
@@ -46,6 +52,7 @@ def run(
     timeout: float,
     memory: float,
     python_env: Path | None,
+    node_modules: Path | None,
 ) -> Answer:
     if files != bool(paths):
         raise click.UsageError("--files goes with the paths it means: gitindex refresh --files PATH…")
@@ -53,7 +60,13 @@ def run(
     caps = Caps(seconds=timeout, memory_bytes=int(memory * 1024**3))
     keys = tuple(_key(codebase, call.path, path) for path in paths)
     options = RefreshOptions(
-        contexts, keys, wait, allow_project_code, caps=caps, python_env=_environment(python_env)
+        contexts,
+        keys,
+        wait,
+        allow_project_code,
+        caps=caps,
+        python_env=_environment(python_env),
+        node_modules=nodemodules.locate(node_modules) if node_modules else None,
     )
     report = refresh(codebase, options, _shown(call))
     queued = [item for item in report.contexts if item.outcome == "queued"]
@@ -84,6 +97,7 @@ def _arguments(options: RefreshOptions) -> list[str]:
     words += [f"--memory={options.caps.memory_bytes / 1024**3}"]
     words += [f"--context={name}" for name in options.contexts]
     words += [f"--python-env={options.python_env}"] if options.python_env else []
+    words += [f"--node-modules={options.node_modules}"] if options.node_modules else []
     words += ["--allow-project-code"] if options.allow_project_code else []
     return words + (["--files", "--", *options.files] if options.files else [])
 

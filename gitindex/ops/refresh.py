@@ -47,6 +47,7 @@ class RefreshOptions:
     caps: Caps = field(default_factory=Caps)
     lease_wait: float = 30.0
     python_env: Path | None = None  # installed packages for scip-python
+    node_modules: Path | None = None  # and for scip-typescript
 
 
 @dataclass(slots=True)
@@ -139,6 +140,7 @@ def _refresh(
         time.time,
         lease_wait=options.lease_wait,
         python_env=options.python_env,
+        node_modules=options.node_modules,
     )
     with opened_control(codebase) as connection, made:
         reports = _ask(connection, made, options)

@@ -20,7 +20,7 @@ from gitindex.errors import GitindexError, SemanticError
 from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
-from gitindex.semantic import checkout, contexts, indexing, pythonenv
+from gitindex.semantic import checkout, contexts, indexing, nodemodules, pythonenv
 from gitindex.semantic.checkout import BlobReader, Checkout
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.importer import Imported, Source, context_key, import_documents
@@ -59,6 +59,7 @@ class Refresher:
     done: dict[int, tuple[Indexed, Imported]] = field(default_factory=dict)
     lease_wait: float = 30.0
     python_env: Path | None = None  # of scip-python
+    node_modules: Path | None = None  # of scip-typescript
     _stack: ExitStack = field(default_factory=ExitStack)
     _objects: Objects | None = None
     _blobs: dict[str, str] = field(default_factory=dict)
@@ -89,6 +90,8 @@ class Refresher:
         digest = hashlib.sha256(f"{context_key(context)}\0{version}\0".encode())
         if context.language == "python":
             digest.update(pythonenv.fingerprint(self.python_env).encode())
+        elif context.language == "typescript":
+            digest.update(nodemodules.fingerprint(self.node_modules).encode())
         for path in sorted({*context.files, *context.project_files}):
             digest.update(f"{path}\0{self._blobs[path]}\0".encode())
         return digest.hexdigest()
@@ -167,6 +170,7 @@ class Refresher:
             nested=nested,
             environment_file=listed,
             python_env=self.python_env if listed else None,
+            node_modules=self.node_modules,
         )
 
     def _source(self, job: Job, output: Output) -> Source:

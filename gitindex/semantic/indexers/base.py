@@ -70,6 +70,7 @@ class Run:
     cpus: int = 1
     environment_file: Path | None = None  # scip-python: the project's packages
     python_env: Path | None = None  # scip-python: where they are installed
+    node_modules: Path | None = None  # scip-typescript: the project's packages
 
     @property
     def directory(self) -> Path:

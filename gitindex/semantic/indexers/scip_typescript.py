@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from gitindex.semantic import nodemodules
 from gitindex.semantic.indexers.base import Program, Run
 from gitindex.semantic.indexers.npm_tool import NpmIndexer
 
@@ -31,9 +32,11 @@ class ScipTypescript(NpmIndexer):
         """A project without a tsconfig gets one here; the tool's own inference would write into the tree too.
 
         A base configuration from a package that is not installed stops the compiler: it is left out.
-        Packages of the repository find each other by links, as after an install.
+        Packages of the repository find each other by links, as after an install; installed ones come after
+        them, so that nothing of the user's working tree is taken for a package.
         """
         _link_workspace(run.checkout)
+        _link_packages(run)
         found = [run.directory / name for name in ("tsconfig.json", "jsconfig.json")]
         present = next((config for config in found if config.exists()), None)
         if present is not None:
@@ -85,6 +88,14 @@ def _link_workspace(checkout: Path) -> None:
             continue
         (modules / name).parent.mkdir(parents=True, exist_ok=True)
         (modules / name).symlink_to(manifest.parent)
+
+
+def _link_packages(run: Run) -> None:
+    for name, target in nodemodules.packages(run.node_modules).items() if run.node_modules else ():
+        link = run.checkout / nodemodules.NAME / name
+        if not os.path.lexists(link):
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(os.path.realpath(target))
 
 
 def _name(manifest: Path) -> str | None:
