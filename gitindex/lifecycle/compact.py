@@ -1,26 +1,26 @@
-"""Compaction (SN-8, IDX.MUST.007): many segments and their tombstones become one segment without any.
+"""Compaction (SN-8, IDX.MUST.007): segments and their tombstones become fewer.
 
-Built from the live view without the lease; published with it. When the active snapshot moved on meanwhile, the
-merged segment takes the place of the prefix it was made from and everything newer stays on top.
+All of them as one without tombstones, or only small neighbours among themselves (`tiers`): then large segments stay
+byte for byte, which is what keeps a shared snapshot shared. Built from the live view without the lease; published
+with it. When the active snapshot moved on meanwhile, what was merged takes its place in the prefix it was made from
+and everything newer stays on top.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gitindex.errors import LeaseHeld, StoreCorrupt
-from gitindex.extract import tokens
 from gitindex.extract.versions import CHUNKER_VERSION
+from gitindex.lifecycle import merging, tiers
+from gitindex.lifecycle.merging import Merged
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
-from gitindex.model.rows import Chunk
-from gitindex.model.settings import MAX_SYNC_BYTES
-from gitindex.segment import lexical, overlay, scipmerge
-from gitindex.segment.lexical import LexicalWriter
+from gitindex.segment import lexicalparts, overlay
 from gitindex.segment.writer import SegmentWriter, Written
 from gitindex.store import atomic, clone, lease, publish, state, steps
 from gitindex.store.layout import Layout
@@ -51,7 +51,7 @@ def worthwhile(manifest: Manifest) -> bool:
 
 
 def compact(layout: Layout, *, wait: float = 30.0) -> CompactReport | None:
-    """Merge and publish; None when there is nothing to merge.
+    """Merge everything and publish; None when there is nothing to merge.
 
     Raises LeaseHeld when a writer keeps the lease or another compaction came first; IntegrityError on damage.
     """
@@ -61,23 +61,42 @@ def compact(layout: Layout, *, wait: float = 30.0) -> CompactReport | None:
     return rebuild(layout, wait=wait)
 
 
+def compact_deltas(layout: Layout, *, wait: float = 30.0) -> CompactReport | None:
+    """Merge small segments among themselves; large ones stay as they are, and shared (RE-3).
+
+    None when there is nothing to merge. Raises as `compact` does.
+    """
+    return compact_runs(layout, lambda view: tiers.runs(merging.weigh(view)), wait=wait)
+
+
 def rebuild(layout: Layout, *, wait: float = 30.0) -> CompactReport:
     """Write every live row anew, the lexical index from the tables; worthwhile or not (repair)."""
+    done = compact_runs(layout, lambda view: [range(len(view.manifest.segments))], wait=wait)
+    assert done is not None
+    return done
+
+
+def compact_runs(
+    layout: Layout, choose: Callable[[SnapshotView], list[range]], *, wait: float = 30.0
+) -> CompactReport | None:
+    """Merge the neighbours that `choose` names, whichever they are; the live view stays what it is."""
     with ExitStack() as stack:
         view = stack.enter_context(_reopen(layout))
         steps.reach("compact.read")
+        runs = choose(view)
+        if not runs:
+            return None
         snapshot_id = ulid()
         folder = publish.begin(layout, snapshot_id)
         stack.callback(atomic.remove_tree, folder)
         steps.reach("compact.build")
-        writers = list(_merge(view, folder, snapshot_id))
-        _merge_exact(view, folder / writers[-1].id, writers[-1].id)
+        merged = merging.merge(view, runs, folder, snapshot_id)
         steps.reach("compact.publish")
         with lease.hold(layout, snapshot_id, wait=wait) as held:
             now = stack.enter_context(_reopen(layout))
             newer = _newer(view.manifest, now.manifest)
-            staged = _stage(view, now, folder, writers, snapshot_id, rebased=bool(newer))
-            compose = _composer(now.manifest, snapshot_id, held.epoch, newer)
+            staged = _stage(view, now, folder, merged, snapshot_id, rebased=bool(newer))
+            compose = _composer(view.manifest, now.manifest, merged, snapshot_id, held.epoch)
             manifest = publish.publish(layout, held, snapshot_id, staged, now.verifier, compose)
         return CompactReport(
             snapshot_id=snapshot_id,
@@ -107,88 +126,73 @@ def _newer(old: Manifest, now: Manifest) -> tuple[Segment, ...]:
     return now.segments[len(ours) :]
 
 
-def _merge(view: SnapshotView, folder: Path, snapshot_id: str) -> Iterator[SegmentWriter]:
-    """Write live rows of all segments into as few new ones as the size limit allows."""
-    writer = None
-    room = 0
-    for at in range(len(view.manifest.segments)):
-        live = view.segment_paths(at)
-        size = sum(record.size for record in live)
-        if writer is None or room < size:
-            number = 0 if writer is None else int(writer.id.rpartition("_")[2]) + 1
-            name = f"seg_{snapshot_id}_{number}"
-            if writer is not None:
-                yield writer
-            writer = SegmentWriter(folder / name, name, view.manifest.dimension, CHUNKER_VERSION)
-            room = MAX_SYNC_BYTES
-        room -= size
-        for batch in view.chunk_batches(at):
-            writer.add_rows(batch)
-        writer.copy_facts(view.facts_path(at), live)
-    if writer is not None:
-        yield writer
-
-
-def _merge_exact(view: SnapshotView, folder: Path, segment: str) -> None:
-    """Documents of live paths move into one file beside the newest merged segment (SE-7)."""
-    if view.scip:
-        sources = (
-            (facts, [head for head in documents if view.record(head.path) is not None])
-            for facts, documents in view.scip.sources()
-        )
-        scipmerge.merge(folder / "scip.sqlite", segment, sources)
-
-
 def _stage(
     view: SnapshotView,
     now: SnapshotView,
     folder: Path,
-    writers: list[SegmentWriter],
+    merged: Sequence[Merged],
     snapshot_id: str,
     *,
     rebased: bool,
 ) -> Staged:
     """Finish the staged files against the snapshot that is active now."""
     payload = dict(now.marker() or {}) | {"runId": snapshot_id, "completedAt": state.now()}
-    last = writers[-1]
+    writers = [writer for one in merged for writer in one.writers]
+    on_top = not rebased and merged[-1].run.stop == len(view.manifest.segments)
     steps.reach("publish.chunks")
     for writer in writers:
-        writer.write_table(payload if writer is last and not rebased else None)
+        writer.write_table(payload if on_top and writer is writers[-1] else None)
     steps.reach("publish.facts")
-    written = [writer.write_facts(()) for writer in writers]
-    if rebased:
+    written = [
+        writer.write_facts(one.graves if writer is one.writers[0] else ())
+        for one in merged
+        for writer in one.writers
+    ]
+    if not on_top:
         written.append(_marker_segment(folder, snapshot_id, len(writers), now.manifest.dimension, payload))
     steps.reach("publish.lexical")
-    linked: dict[int, Artifact] = {}
-    if rebased:  # the newer clone is right for the newer view; it is rewritten next time
-        linked = clone.clone_lexical(now.manifest, now.verifier, folder / "lexical")
-    else:
-        _rebuild_lexical(view, folder / "lexical")
+    linked = _stage_words(view, now, merged, folder / "lexical", rebased=rebased)
     overlay.write(folder / "overlay.jsonl", now.overlay().values())
-    return Staged(folder, tuple(written), "base", linked)
+    return Staged(folder, tuple(written), "delta", linked)
+
+
+def _stage_words(
+    view: SnapshotView, now: SnapshotView, merged: Sequence[Merged], target: Path, *, rebased: bool
+) -> dict[int, Artifact]:
+    """The clone is right for the view whatever segments it has; a new index only where it is mostly dead weight."""
+    whole = len(merged[0].run) == len(view.manifest.segments)
+    if not rebased and (whole or _dead_words(now) > tiers.MOST_DEAD):
+        merging.rebuild_lexical(view, target)
+        return {}
+    return clone.clone_lexical(now.manifest, now.verifier, target)
+
+
+def _dead_words(view: SnapshotView) -> float:
+    listing = next(item for item in view.manifest.lexical if item.path.endswith(f"/{lexicalparts.META}"))
+    return lexicalparts.dead_share(view.verifier.path(listing).parent)
 
 
 def _marker_segment(
     folder: Path, snapshot_id: str, number: int, dimension: int, payload: dict[str, Any]
 ) -> Written:
-    """The newest table must hold the marker; newer segments on top are not ours to change (C-4)."""
+    """The newest table must hold the marker; segments that stay on top are not ours to change (C-4)."""
     name = f"seg_{snapshot_id}_{number}"
     writer = SegmentWriter(folder / name, name, dimension, CHUNKER_VERSION)
     writer.write_table(payload)
     return writer.write_facts(())
 
 
-def _composer(now: Manifest, snapshot_id: str, epoch: int, newer: tuple[Segment, ...]) -> publish.Compose:
+def _composer(
+    old: Manifest, now: Manifest, merged: Sequence[Merged], snapshot_id: str, epoch: int
+) -> publish.Compose:
     def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], kept: Artifact) -> Manifest:
-        merged = segments[:-1] if newer else segments
-        on_top = (*newer, segments[-1]) if newer else ()
         return replace(
             now,
             snapshot_id=snapshot_id,
             parent_snapshot_id=now.snapshot_id,
             created_at=state.now(),
             lease_epoch=epoch,
-            segments=(*merged, *on_top),
+            segments=_replaced(old, now, merged, segments),
             lexical=words,
             overlay=kept,
             counts=replace(now.counts, tombstones_added=0),
@@ -198,32 +202,17 @@ def _composer(now: Manifest, snapshot_id: str, epoch: int, newer: tuple[Segment,
     return compose
 
 
-def _rebuild_lexical(view: SnapshotView, target: Path) -> None:
-    lexical.create(target)
-    writer = LexicalWriter(target, bulk=True)
-    for at in range(len(view.manifest.segments)):
-        for path, language, chunk in _chunks(view, at):
-            writer.add(path, language, [chunk])
-    writer.finish()
-
-
-def _chunks(view: SnapshotView, at: int) -> Iterator[tuple[str, str, Chunk]]:
-    """Chunks as extraction made them, from the rows of a table."""
-    for batch in view.chunk_batches(at):
-        for row in batch.to_pylist():
-            chunk = Chunk(
-                ordinal=row["ordinal"],
-                kind=row["kind"],
-                text=row["text"],
-                chunk_hash=row["chunk_hash"].hex(),
-                start_line=row["start_line"],
-                end_line=row["end_line"],
-                byte_start=row["byte_start"],
-                byte_end=row["byte_end"],
-                symbol=row["symbol"],
-                symbol_kind=row["symbol_kind"],
-                names=row["names"],
-                terms=tokens.terms(row["text"]),
-                idents=tokens.identifiers(row["text"]),
-            )
-            yield row["path_key"], row["language"], chunk
+def _replaced(
+    old: Manifest, now: Manifest, merged: Sequence[Merged], new: tuple[Segment, ...]
+) -> tuple[Segment, ...]:
+    """Each run's segments where the run was, everything else as it is; a marker segment, if any, is the newest."""
+    fresh = {segment.id: segment for segment in new}
+    starts = {one.run.start: one for one in merged}
+    found: list[Segment] = []
+    for at, segment in enumerate(old.segments):
+        if at in starts:
+            one = starts[at]
+            found += [replace(fresh.pop(writer.id), kind=one.kind) for writer in one.writers]
+        elif not any(at in one.run for one in merged):
+            found.append(segment)
+    return (*found, *now.segments[len(old.segments) :], *fresh.values())

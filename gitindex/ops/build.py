@@ -61,7 +61,7 @@ def build(
         exact = _refresh(codebase, at, chosen)
     manifest = built(codebase, at.commit)
     if not done.noop and len(manifest.segments) > MAX_SEGMENTS:
-        compact.compact(codebase.layout)
+        compact.compact_deltas(codebase.layout)
         manifest = built(codebase, at.commit)
     return replace(report(name, at, start, done, manifest, started), indexers=exact)
 

@@ -38,7 +38,7 @@ def after_sync(codebase: Codebase) -> Upkeep:
             manifest = manifests.active(layout)
             compacted = manifest is not None and compact.overdue(manifest)
             if compacted:
-                compact.compact(layout, wait=0)
+                compact.compact_deltas(layout, wait=0)
             collected = len(manifests.ids(layout)) > _MANY_SNAPSHOTS
             if collected:
                 gc.collect(layout, wait=0)

@@ -46,6 +46,14 @@ def bring_back(path: Path, aside: Path) -> None:
     _write(path, {**young, "segments": [*large["segments"], *young["segments"]], "opstamp": opstamp})
 
 
+def dead_share(path: Path) -> float:
+    """How much of the index is documents that were deleted but are still stored."""
+    segments = _read(path)["segments"]
+    stored = sum(one["max_doc"] for one in segments)
+    dead = sum((one.get("deletes") or {}).get("num_deleted_docs", 0) for one in segments)
+    return dead / stored if stored else 0.0
+
+
 def _move(source: Path, target: Path, stems: list[str]) -> None:
     for file in list(source.iterdir()):
         if file.is_file() and file.name.split(".")[0] in stems:

@@ -10,9 +10,15 @@ from gitindex.segment.scipfacts import ScipFacts, ScipFile, ScipWriter
 
 
 def merge(
-    target: Path, segment_id: str, sources: Iterable[tuple[ScipFacts, list[ScipFile]]]
+    target: Path,
+    segment_id: str,
+    sources: Iterable[tuple[ScipFacts, list[ScipFile]]],
+    buried: Iterable[ScipFile] = (),
 ) -> tuple[int, int]:
-    """Write `target` from the listed documents; how many documents and occurrences it holds."""
+    """Write `target` from the listed documents; how many documents and occurrences it holds.
+
+    `buried`: paths whose documents in older segments must stay hidden though none replaces them.
+    """
     import numpy as np
 
     writer = ScipWriter(target, segment_id)
@@ -29,5 +35,7 @@ def merge(
             writer.add(packed, hashes, rows, blob=head.blob, context=head.context, syntax=head.syntax)
         named.update(facts.names())
         external.update(facts.externals())
+    for head in buried:
+        writer.bury(head.path, head.context)
     writer.finish(named.items(), external.items())
     return writer.files, writer.occurrences

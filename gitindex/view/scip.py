@@ -197,6 +197,16 @@ class ScipView:
         for at, facts in enumerate(self._facts):
             yield facts, [head for head in facts.files() if head.blob and newer.get(head.path, 0) == at]
 
+    def hiding(self, run: range) -> Iterator[ScipFile]:
+        """Entries of these files that hide a document of an older file, which must stay hidden (compaction)."""
+        for at in run:
+            for head in self._facts[at].files():
+                if self._newer.get(head.path, 0) == at and self._held_before(run.start, head.path):
+                    yield head
+
+    def _held_before(self, at: int, path: str) -> bool:
+        return any(facts.file(path) is not None for facts in self._facts[:at])
+
     def _head(self, at: int, file: int) -> ScipFile:
         head = self._heads[at].get(file)
         if head is None:

@@ -129,6 +129,10 @@ class SnapshotView:
         """The live records of one segment (compaction, repair)."""
         return [record for record in self.facts(at).records() if self.live(at, record.path)]
 
+    def buried(self, run: range) -> list[str]:
+        """Paths whose newest tombstone stands in these segments (compaction)."""
+        return [path for path, at in self._graves().items() if at in run]
+
     # -- facts ---------------------------------------------------------------------------------
 
     def select(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[Row]:

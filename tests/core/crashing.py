@@ -32,6 +32,8 @@ def perform(operation: str, root: Path, home: Path) -> None:
         harness.index(root, home)
     elif operation == "compact":
         compact.compact(codebase.layout)
+    elif operation == "merge":
+        compact.compact_runs(codebase.layout, lambda _: [range(1, 3), range(4, 6)])
     elif operation == "gc":
         gc.collect(codebase.layout, now_ms=2**45)
     elif operation == "upgrade":

@@ -29,6 +29,7 @@ CAMPAIGN = {
         "publish.swap",
         "publish.state",
     ),
+    "merge": ("compact.build", "compact.publish", "publish.chunks", "publish.install", "publish.swap"),
     "gc": steps.STEPS["gc"],
     "upgrade": (*steps.STEPS["upgrade"], "publish.swap"),
     "repair": (*steps.STEPS["repair"], "publish.install", "publish.swap"),
@@ -70,7 +71,7 @@ def before(operation: str, repo: GitRepo, home: Path) -> tuple[str, Path]:
         other = repo.root.parent / "worktree"
         repo.git("worktree", "add", "-q", "-b", "other", str(other))
         return "sync", other
-    elif operation == "gc":
+    elif operation in ("gc", "merge"):
         for number in range(6):
             repo.commit("more", **{"e.py": f"E = {number}\n"})
             harness.index(repo.root, home)
@@ -108,7 +109,7 @@ def test_kill_leaves_old_or_new(operation: str, step: str, prepared: tuple[GitRe
             assert harness.audited(root, home).problems == ()
             assert harness.digest_of(root, home) in (old, new)
     retry(real, root, home)
-    assert harness.digest_of(root, home) == (old if operation in ("gc", "compact") else new)
+    assert harness.digest_of(root, home) == (old if operation in ("gc", "compact", "merge") else new)
     assert harness.audited(root, home).problems == ()
     # What the crash left behind is garbage, and gc takes it.
     perform("gc", root, home)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import tempfile
@@ -56,6 +57,7 @@ step = st.one_of(
     st.tuples(st.just("reset")),
     st.tuples(st.just("forget")),
     st.tuples(st.just("compact")),
+    st.tuples(st.just("merge"), st.integers(0, 2**16)),
     st.tuples(st.just("touch"), name),
 )
 
@@ -142,6 +144,15 @@ class Script:
 
         compact.compact(harness.codebase(self.repo.root, self.home).layout)
 
+    def do_merge(self, seed: int) -> None:
+        """Any neighbours may be merged, with any others left as they are: the view stays the same (SN-8)."""
+        from gitindex.lifecycle import compact
+
+        compact.compact_runs(
+            harness.codebase(self.repo.root, self.home).layout,
+            lambda view: some_runs(len(view.manifest.segments), random.Random(seed)),
+        )
+
     @property
     def branch(self) -> str:
         return self.repo.git("branch", "--show-current")
@@ -152,6 +163,12 @@ class Script:
         assert audit.problems == ()
         assert audit.digest == harness.clean_digest(self.repo.root, self.scratch)
         assert harness.index(self.repo.root, self.home).noop
+
+
+def some_runs(count: int, chance: random.Random) -> list[range]:
+    """Disjoint runs of neighbours, in order."""
+    edges = sorted(chance.sample(range(count + 1), min(count + 1, 2 * chance.randint(1, 3))))
+    return [range(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=False)]
 
 
 def play(script: list[tuple[str, ...]]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gitindex.errors import SemanticError, UsageError
 from gitindex.lifecycle import check
-from gitindex.lifecycle.compact import compact
+from gitindex.lifecycle.compact import compact, compact_runs
 from gitindex.lifecycle.digest import digest
 from gitindex.ops import jobs
 from gitindex.scip.symbols import hash64
@@ -227,6 +227,29 @@ def test_compaction_keeps_documents_and_the_digest(project: Project):
     project.change("other.py", "def lonely():\n    return 99\n")
     (delta,) = project.refresh().contexts
     assert delta.detail["written"] == 1, "the merged documents are what a new one is compared with"
+
+
+def test_merged_deltas_go_on_hiding_older_documents(project: Project):
+    """SN-8, SE-7: the first documents stay where they are; what replaced or buried them stays in force."""
+    project.refresh()
+    with open_active(project.codebase.layout) as view:
+        first = len(view.manifest.segments)
+    project.change("other.py", "def lonely():\n    return 5\n")
+    project.refresh()
+    project.repo.git("rm", "-q", "report.py")
+    project.repo.git("commit", "-q", "-m", "gone")
+    project.refresh()
+    layout = project.codebase.layout
+    with open_active(layout) as view:
+        before = digest(view), all_documents(project), places(project)
+    assert set(before[1]) == {"other.py", "shapes.py"}
+    compact_runs(layout, lambda view: [range(first, len(view.manifest.segments))])
+    with open_active(layout) as view:
+        assert len(view.manifest.segments) == first + 1
+        assert (digest(view), all_documents(project), places(project)) == before
+        assert check.inspect(view) == []
+    (again,) = project.refresh().contexts
+    assert again.outcome == "current"
 
 
 @pytest.mark.slow

@@ -1,0 +1,174 @@
+"""Writing runs of segments anew: live rows, facts and exact documents, and the tombstones still needed (SN-8).
+
+A run takes the place of neighbours. What lies before it may still hold rows of paths that the run replaced or
+deleted, so those tombstones stay; all others have done their work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.extract import tokens
+from gitindex.extract.versions import CHUNKER_VERSION
+from gitindex.lifecycle.tiers import Weight
+from gitindex.model.manifest import Segment
+from gitindex.model.rows import Chunk
+from gitindex.model.settings import MAX_SYNC_BYTES
+from gitindex.segment import lexical, scipmerge
+from gitindex.segment.lexical import LexicalWriter
+from gitindex.segment.writer import SegmentWriter
+from gitindex.view.snapshot import SEMANTIC, SnapshotView
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What takes the place of a run: finished but for its table's marker and its facts' indexes."""
+
+    run: range
+    kind: str
+    writers: tuple[SegmentWriter, ...]
+    graves: tuple[tuple[str, str], ...]
+
+
+def weigh(view: SnapshotView) -> list[Weight]:
+    """Every segment's weight, from its live records and documents."""
+    documents = _live_documents(view)
+    return [_weight(view, at, documents.get(at, (0, 0))) for at in range(len(view.manifest.segments))]
+
+
+def merge(view: SnapshotView, runs: Sequence[range], folder: Path, snapshot_id: str) -> list[Merged]:
+    """Write each run below `folder`; segments are numbered through."""
+    done: list[Merged] = []
+    for run in runs:
+        first = sum(len(one.writers) for one in done)
+        writers = tuple(_write(view, run, folder, snapshot_id, first))
+        last = writers[-1].id
+        _merge_exact(view, run, folder / last, last)
+        done.append(Merged(run, _kind(view, run), writers, tuple(_graves(view, run, runs))))
+    return done
+
+
+def rebuild_lexical(view: SnapshotView, target: Path) -> None:
+    """The lexical index of the live view, from its tables."""
+    lexical.create(target)
+    writer = LexicalWriter(target, bulk=True)
+    for at in range(len(view.manifest.segments)):
+        for path, language, chunk in _chunks(view, at):
+            writer.add(path, language, [chunk])
+    writer.finish()
+
+
+# -- weights -------------------------------------------------------------------------------------------
+
+
+def _weight(view: SnapshotView, at: int, documents: tuple[int, int]) -> Weight:
+    segment, live = view.manifest.segments[at], view.segment_paths(at)
+    carried = segment.tombstones.count if segment.tombstones else 0
+    return Weight(
+        size=sum(artifact.size_bytes for artifact in segment.artifacts),
+        rows=segment.rows,
+        dead_rows=segment.rows - sum(record.chunks for record in live),
+        documents=documents[0],
+        dead_documents=documents[0] - documents[1],
+        graves=carried + segment.files - len(live),
+    )
+
+
+def _live_documents(view: SnapshotView) -> dict[int, tuple[int, int]]:
+    """Segment → exact documents it holds, and how many of them still count."""
+    found: dict[int, tuple[int, int]] = {}
+    for at, (facts, documents) in zip(_exact_at(view), view.scip.sources(), strict=True):
+        live = sum(view.record(head.path) is not None for head in documents)
+        found[at] = (sum(1 for _ in facts.files()), live)
+    return found
+
+
+def _exact_at(view: SnapshotView) -> list[int]:
+    """Numbers of the segments that have exact documents, as the view of those counts them."""
+    return [at for at, segment in enumerate(view.manifest.segments) if _has_exact(segment)]
+
+
+def _has_exact(segment: Segment) -> bool:
+    return any(artifact.path.endswith("/scip.sqlite") for artifact in segment.artifacts)
+
+
+# -- runs ----------------------------------------------------------------------------------------------
+
+
+def _write(
+    view: SnapshotView, run: range, folder: Path, snapshot_id: str, number: int
+) -> Iterator[SegmentWriter]:
+    """Live rows of the run in as few new segments as the size limit allows."""
+    writer, room = None, 0
+    for at in run:
+        live = view.segment_paths(at)
+        size = sum(record.size for record in live)
+        if writer is None or room < size:
+            if writer is not None:
+                yield writer
+                number += 1
+            name = f"seg_{snapshot_id}_{number}"
+            writer = SegmentWriter(folder / name, name, view.manifest.dimension, CHUNKER_VERSION)
+            room = MAX_SYNC_BYTES
+        room -= size
+        for batch in view.chunk_batches(at):
+            writer.add_rows(batch)
+        writer.copy_facts(view.facts_path(at), live)
+    if writer is not None:
+        yield writer
+
+
+def _graves(view: SnapshotView, run: range, runs: Sequence[range]) -> Iterator[tuple[str, str]]:
+    """Tombstones that still hide something: the path is in a segment before the run that stays as it is."""
+    stays = [at for at in range(run.start) if not any(at in other for other in runs)]
+    present = {record.path for at in run for record in view.segment_paths(at)} if stays else set()
+    for path in view.buried(run) if stays else ():
+        if any(view.facts(at).record(path) is not None for at in stays):
+            yield path, "replace" if path in present else "delete"
+
+
+def _merge_exact(view: SnapshotView, run: range, folder: Path, segment: str) -> None:
+    """Documents of live paths move into one file beside the newest segment of the run (SE-7)."""
+    numbers = [number for number, at in enumerate(_exact_at(view)) if at in run]
+    if not numbers:
+        return
+    files = range(numbers[0], numbers[-1] + 1)
+    sources = [
+        (facts, [head for head in documents if view.record(head.path) is not None])
+        for number, (facts, documents) in enumerate(view.scip.sources())
+        if number in files
+    ]
+    kept = {head.path for _, documents in sources for head in documents}
+    buried = [head for head in view.scip.hiding(files) if head.path not in kept]
+    if kept or buried:
+        scipmerge.merge(folder / "scip.sqlite", segment, sources, buried)
+
+
+def _kind(view: SnapshotView, run: range) -> str:
+    if all(view.manifest.segments[at].kind == SEMANTIC for at in run):
+        return SEMANTIC
+    return "delta" if run.start else "base"
+
+
+def _chunks(view: SnapshotView, at: int) -> Iterator[tuple[str, str, Chunk]]:
+    """Chunks as extraction made them, from the rows of a table."""
+    for batch in view.chunk_batches(at):
+        for row in batch.to_pylist():
+            chunk = Chunk(
+                ordinal=row["ordinal"],
+                kind=row["kind"],
+                text=row["text"],
+                chunk_hash=row["chunk_hash"].hex(),
+                start_line=row["start_line"],
+                end_line=row["end_line"],
+                byte_start=row["byte_start"],
+                byte_end=row["byte_end"],
+                symbol=row["symbol"],
+                symbol_kind=row["symbol_kind"],
+                names=row["names"],
+                terms=tokens.terms(row["text"]),
+                idents=tokens.identifiers(row["text"]),
+            )
+            yield row["path_key"], row["language"], chunk
