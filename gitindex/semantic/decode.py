@@ -30,6 +30,7 @@ from gitindex.scip.reader import IndexFile, Tool
 from gitindex.semantic import describe
 from gitindex.semantic.firstpass import BATCH_OCCURRENCES, FirstPass, Part, Small
 from gitindex.semantic.interning import Interner, SymbolTable
+from gitindex.semantic.naming import NAMELESS, Naming
 
 __all__ = ["DEMOTED", "EXACT", "QUALITY_SHIFT", "REPAIRED", "Decoded", "Document", "ReadBlob", "Summary"]
 ReadBlob = Callable[[str], bytes | None]
@@ -75,7 +76,13 @@ class Decoded:
     """An index after the first pass; `documents` is the second."""
 
     def __init__(
-        self, file: IndexFile, read: ReadBlob, *, prefix: str = "", known: Callable[[int], bool] | None = None
+        self,
+        file: IndexFile,
+        read: ReadBlob,
+        *,
+        prefix: str = "",
+        known: Callable[[int], bool] | None = None,
+        naming: Naming = NAMELESS,
     ) -> None:
         """`prefix` is the project root within the repository; `known` tells symbols the store defines
         already.
@@ -93,7 +100,7 @@ class Decoded:
             i for parts in self._parts.values() for p in parts for i in p.ids[p.defined].tolist() if i >= 0
         }
         described = frozenset(info.symbol for info in file.externals(schema.raw()))
-        self._table = SymbolTable(first.interner, defined, described, known)
+        self._table = SymbolTable(first.interner, defined, described, known, naming)
         # Interned number → number of its description in the document at hand; locals count from the end.
         self._described = np.full(len(first.interner.strings) + first.interner.local_count + 2, -1, np.int32)
         self._repair()

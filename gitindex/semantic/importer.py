@@ -26,6 +26,7 @@ from gitindex.semantic import scope as lattice
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.decode import Decoded, ReadBlob
 from gitindex.semantic.describe import Description
+from gitindex.semantic.naming import NAMELESS, Naming
 from gitindex.semantic.scope import Scope
 from gitindex.store import atomic, clone, lease, publish, state, steps
 from gitindex.store.layout import Layout
@@ -46,6 +47,7 @@ class Source:
     read: ReadBlob
     scope: Scope | None
     about: Mapping[str, Any]  # of the manifest's entry: tool, version, commit, …
+    naming: Naming = NAMELESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _write(
         with IndexFile(source.file) as file:
             own = context_key(source.context)
             known = partial(view.scip.defines, besides=own)
-            decoded = Decoded(file, source.read, prefix=source.prefix, known=known)
+            decoded = Decoded(file, source.read, prefix=source.prefix, known=known, naming=source.naming)
             seen, written = _write_changed(view, source, decoded, writer, confirm)
             buried = _bury_lost(view, source, seen, writer)
             steps.reach("import.write")

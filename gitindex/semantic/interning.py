@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gitindex.scip import symbols
 from gitindex.scip.symbols import Tail, tail
+from gitindex.semantic.naming import Naming
 
 
 class _Ids(dict[bytes, int]):
@@ -57,7 +58,8 @@ class Interner:
 
 class SymbolTable:
     """`defined`: numbers with a definition in the file; `described`: symbols of other packages it documents;
-    `known`: whether the store defines a symbol (by hash) that this file only mentions.
+    `known`: whether the store defines a symbol (by hash) that this file only mentions; `naming`: what the packages of
+    the repository are called.
     """
 
     def __init__(
@@ -66,7 +68,9 @@ class SymbolTable:
         defined: set[int],
         described: frozenset[bytes],
         known: Callable[[int], bool] | None,
+        naming: Naming,
     ) -> None:
+        self._naming = naming
         self._interner = interner
         self._described = described
         self._defined = defined
@@ -98,7 +102,9 @@ class SymbolTable:
         )
 
     def _renamed(self, head: bytes, package: bytes) -> bytes:
-        changed = symbols.without_version(head) if package in self._own else head
+        if package not in self._own and not self._naming.owns(package):
+            return head
+        changed = symbols.without_version(self._naming.renamed(package) + head[len(package) :])
         return head if changed == head else changed
 
     def normal(self, symbol: bytes) -> bytes:

@@ -20,7 +20,7 @@ from gitindex.errors import GitindexError, SemanticError
 from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
-from gitindex.semantic import checkout, contexts, indexing, nodemodules, pythonenv
+from gitindex.semantic import checkout, contexts, indexing, naming, nodemodules, pythonenv
 from gitindex.semantic.checkout import BlobReader, Checkout
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.importer import Imported, Source, context_key, import_documents
@@ -166,7 +166,7 @@ class Refresher:
             root=context.root,
             files=tuple(path for path in context.files if path in made.blobs),
             work=Path(os.path.realpath(work)),
-            project=context.root.rpartition("/")[2] or "project",
+            project=_project(context.root),
             nested=nested,
             environment_file=listed,
             python_env=self.python_env if listed else None,
@@ -186,7 +186,14 @@ class Refresher:
             "refreshed_at": datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds"),
         }
         read = BlobReader(owned, self.objects, MAX_FILE_BYTES)
-        return Source(indexed.output, indexed.prefix, context, owned, read, job.scope, about)
+        everything = BlobReader(self._blobs, self.objects, MAX_FILE_BYTES)
+        called = naming.of(context, self._blobs, everything)
+        return Source(indexed.output, indexed.prefix, context, owned, read, job.scope, about, called)
+
+
+def _project(root: str) -> str:
+    """The name of a project in symbols: no other project of the repository has it."""
+    return f"project/{root}".replace(" ", "_") if root else "project"
 
 
 def _scratch(layout: Layout) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from gitindex.semantic import nodemodules
 from gitindex.semantic.indexers.base import Program, Run
 from gitindex.semantic.indexers.npm_tool import NpmIndexer
+from gitindex.semantic.naming import package_name
 
 _SKIPPED = re.compile(
     r"^.*(?:skipping|skipped|error indexing|unexpected error).*$", re.IGNORECASE | re.MULTILINE
@@ -99,11 +100,8 @@ def _link_packages(run: Run) -> None:
 
 
 def _name(manifest: Path) -> str | None:
-    try:
-        found = json.loads(manifest.read_bytes()).get("name")
-    except (ValueError, AttributeError):
-        return None
-    return found if isinstance(found, str) and _PACKAGE.fullmatch(found) else None
+    found = package_name(manifest.read_bytes())
+    return found if _PACKAGE.fullmatch(found) else None
 
 
 def _without_missing_base(config: Path, run: Run, depth: int = 10) -> list[str]:
