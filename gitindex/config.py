@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from gitindex.extract.embed.registry import embedder_identity
 from gitindex.extract.tokens import TOKENS_VERSION
 from gitindex.extract.versions import CHUNKER_VERSION, EXTRACTOR_VERSION, GRAMMAR_VERSION
 from gitindex.model import versions
+from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import (
     EmbedSettings,
     IndexSettings,
@@ -38,7 +39,7 @@ _REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
 _PROVIDERS = ("none", "static", "fake", "sentence-transformers")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Environment:
     """What the process was started with."""
 

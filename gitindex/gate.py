@@ -16,7 +16,6 @@ import os
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any, Protocol
 
 from gitindex import config
 from gitindex.errors import Gated, IncompatibleVersion, IntegrityError, StoreCorrupt
+from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import Settings
 from gitindex.segment.chunks import MARKER_KIND
 from gitindex.store import lease, state, stores
@@ -63,7 +63,7 @@ class ProofReason(StrEnum):
     PROBE_FAILED = "probe_failed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proof:
     """What the completion marker says; `detail` is for people."""
 
@@ -97,7 +97,7 @@ class Indexed(Protocol):
     def mode(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Admission:
     """An open gate: the pinned view, and what the answer must say about it."""
 

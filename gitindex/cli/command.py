@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,10 @@ import click
 
 from gitindex.cli import output
 from gitindex.config import Environment, environment
+from gitindex.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """One answer in two forms."""
 
@@ -23,7 +23,7 @@ class Answer:
     exit_code: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """What the shared options say."""
 

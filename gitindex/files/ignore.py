@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Self
 
 from gitindex.files.glob import Malformed, compile_glob, is_literal
+from gitindex.model.frozen import frozen
 
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     negated: bool
     directory_only: bool
@@ -36,7 +36,7 @@ class Rule:
         return self.expression is not None and self.expression.match(text) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IgnoreRules:
     """One rule file: the directory it stands in ("" for the root) and its rules in order."""
 

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitindex.errors import GitError
 from gitindex.git.run import Stream, run
+from gitindex.model.frozen import frozen
 
 # `rev-parse` echoes options it does not know: a separator that survives newlines in directory names.
 _MARK = "--gitindex-separator"
@@ -26,7 +26,7 @@ _UNFINISHED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repo:
     root: Path
     git_dir: Path  # of this worktree
@@ -36,7 +36,7 @@ class Repo:
     shallow: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Head:
     """One commit, read once: `tree` always belongs to `commit`. Both None on an unborn branch."""
 

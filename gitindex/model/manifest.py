@@ -6,15 +6,16 @@ Segments are listed oldest first. A segment's tombstones hide the named paths in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 from gitindex.errors import StoreCorrupt
 from gitindex.model import versions
+from gitindex.model.frozen import field, frozen
 from gitindex.model.ids import sha256_hex
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Artifact:
     """A file of the store: path relative to the store, size, hash of its bytes."""
 
@@ -23,7 +24,7 @@ class Artifact:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tombstones:
     """Paths hidden in all segments before the one that carries this."""
 
@@ -31,7 +32,7 @@ class Tombstones:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Segment:
     """One LanceDB table plus its facts; immutable once published."""
 
@@ -44,7 +45,7 @@ class Segment:
     tombstones: Tombstones | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GitState:
     head_sha: str | None = None
     tree_sha: str | None = None
@@ -53,14 +54,14 @@ class GitState:
     untracked_included: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileError:
     code: str
     message: str
     path_key: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """Where the bytes came from: the trust truth of every answer (QU-6)."""
 
@@ -71,7 +72,7 @@ class Origin:
     toc: str | None = None  # hash of the signed table of contents it was fetched by
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts:
     files_indexed: int = 0
     chunks_indexed: int = 0
@@ -84,7 +85,7 @@ class Counts:
     languages: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Manifest:
     snapshot_id: str
     parent_snapshot_id: str | None

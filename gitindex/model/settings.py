@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from gitindex.model.frozen import field, frozen
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_CHUNKS_PER_FILE = 2000
 MAX_SYNC_BYTES = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """Hard upper bounds; configuration may lower them, never raise them."""
 
@@ -18,7 +18,7 @@ class Limits:
     sync_bytes: int = MAX_SYNC_BYTES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexSettings:
     """`[index]`: what gets indexed and how it is cut."""
 
@@ -30,7 +30,7 @@ class IndexSettings:
     chunk_chars: int = 750  # aimed-at size of a chunk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EmbedSettings:
     """`[embedding]`: which embedder and its pinned identity."""
 
@@ -42,7 +42,7 @@ class EmbedSettings:
     batch: int = 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuerySettings:
     """`[query]`: ranking and output; never changes what the index holds."""
 
@@ -52,7 +52,7 @@ class QuerySettings:
     max_answer_chars: int = 60_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteProposal:
     """`[remote]`: what a repository proposes. Never acted on without the user's pin (RE-5)."""
 
@@ -62,7 +62,7 @@ class RemoteProposal:
     repository: str = ""  # the id for clones that cannot know it: shallow ones
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     index: IndexSettings = field(default_factory=IndexSettings)
     embedding: EmbedSettings = field(default_factory=EmbedSettings)

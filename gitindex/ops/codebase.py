@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from gitindex import config
@@ -13,13 +13,14 @@ from gitindex.files.policy import Policy
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
 from gitindex.git.repo import Repo, discover, root_commits
+from gitindex.model.frozen import frozen
 from gitindex.model.settings import MAX_FILE_BYTES, Settings
 from gitindex.store import state, stores
 from gitindex.store.layout import Layout
 from gitindex.store.state import StoreState
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Codebase:
     """One canonical root and everything its index depends on."""
 

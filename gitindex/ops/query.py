@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock, Thread
@@ -17,6 +16,7 @@ from gitindex import config, gate
 from gitindex.errors import Gated, IntegrityError
 from gitindex.extract.embed.protocol import Embedder
 from gitindex.extract.embed.registry import open_embedder
+from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import EmbedSettings
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.truth import Truth, truth
@@ -28,7 +28,7 @@ from gitindex.view.snapshot import SnapshotView
 _WARM = 4  # snapshots whose loaded state a long-lived process keeps
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryOptions:
     sync: bool = False  # catch up first
     stale_ok: bool = False  # read the last good snapshot while a rebuild runs (C-3)
@@ -36,7 +36,7 @@ class QueryOptions:
     requested: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryAnswer:
     found: Found
     snapshot_id: str | None

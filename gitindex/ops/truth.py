@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 
 from gitindex.errors import GitError
 from gitindex.git.repo import distance, head
 from gitindex.git.status import worktree
+from gitindex.model.frozen import field, frozen
 from gitindex.model.manifest import Manifest
 from gitindex.ops.codebase import Codebase
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Freshness:
     """Indexed against present. `dirty_files` are working-tree differences to HEAD, indexed or not."""
 
@@ -24,7 +25,7 @@ class Freshness:
     problem: str = ""  # git could not say
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coverage:
     eligible: int
     indexed: int
@@ -33,7 +34,7 @@ class Coverage:
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trust:
     origin: str  # local | seeded | fetched
     signer: str | None = None
@@ -41,7 +42,7 @@ class Trust:
     verified: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Truth:
     freshness: Freshness
     coverage: Coverage

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from gitindex.model.frozen import frozen
 
 TEXT, SYNTACTIC, SEMANTIC = "text", "syntactic", "semantic"  # precision tiers (QU-2)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     path: str
     start_line: int
@@ -43,7 +45,7 @@ class Hit:
         return len(self.snippet) + len(self.path) + len(self.symbol) + 120
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """Hits, what was left out of them, and what the asker should know."""
 

@@ -5,9 +5,10 @@ Every text is a valid query; what cannot be answered is a named error, never a s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitindex.errors import UsageError
+from gitindex.model.frozen import frozen
 
 HYBRID, LEXICAL, SEMANTIC, SYMBOL, REGEX = "hybrid", "lexical", "semantic", "symbol", "regex"
 MODES = (HYBRID, LEXICAL, SEMANTIC, SYMBOL, REGEX)
@@ -15,7 +16,7 @@ MAX_QUERY_CHARS = 4000
 MAX_LIMIT = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """One question (QU-1). Empty filters do not filter."""
 

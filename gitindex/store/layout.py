@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from gitindex.model.frozen import frozen
 
 _SAFE = re.compile(r"[^A-Za-z0-9]+")
 
@@ -24,7 +25,7 @@ def data_dir(home: Path) -> Path:
     return home / "data"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """Paths of one store."""
 

@@ -16,12 +16,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from gitindex.errors import LeaseHeld, LeaseLost, StoreCorrupt
 from gitindex.model import versions
+from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
 from gitindex.store import atomic, sealed
 from gitindex.store.layout import Layout
@@ -31,7 +32,7 @@ GUARD_TTL = 5.0
 _POLL = 0.02
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeaseState:
     """`writer_lease.json`."""
 

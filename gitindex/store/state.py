@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from gitindex.model import versions
+from gitindex.model.frozen import field, frozen
 from gitindex.model.manifest import Manifest
 from gitindex.store import sealed
 from gitindex.store.layout import Layout
@@ -16,7 +17,7 @@ from gitindex.store.layout import Layout
 USED_EVERY = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Indexing:
     """Progress of a create or forced reindex."""
 
@@ -25,7 +26,7 @@ class Indexing:
     last_updated: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreState:
     store_id: str
     canonical_root: str

@@ -6,11 +6,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gitindex.errors import GitindexError, StoreUnwritable, UsageError
+from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
 from gitindex.store import atomic, manifests, state
 from gitindex.store.layout import Layout, data_dir, store_id
@@ -21,7 +21,7 @@ _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph
 _UMASK = {"single": 0o077, "shared": 0o007}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreInfo:
     """One line of `gitindex stores`."""
 
