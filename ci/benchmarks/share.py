@@ -1,4 +1,4 @@
-"""Sharing: what a fetch costs against building, at 0 and 30 ms of latency, in time and in bytes on the wire.
+"""Sharing: what a fetch costs against building with exact facts, at 0 and 30 ms of latency, in time and in bytes.
 
 A real S3 server (rclone) on loopback; a small TCP relay counts the bytes and delays them.
 """
@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,55 +32,115 @@ _KEYS = {
 }
 
 
+@dataclass(frozen=True)
+class Recording:
+    """An index made once by the real indexer, and what that took: making it anew for every run would take hours."""
+
+    path: Path
+    tool: str
+    seconds: float
+
+
 def run(cache: Path, quick: bool) -> list[Row]:
     root = corpus.repository(corpus.DJANGO, cache)
+    recording = recorded(root, cache)
     work = cache / "share"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     with _server(work / "bucket") as port, Relay(port) as relay:
-        team = _Team(root, work, relay)
-        local = team.local()
+        team = _Team(root, work, relay, recording)
+        plain, exact = team.local()
         built, pushed = team.publish()
         rows = [_push_again(team, pushed)]
         for delay in (0, 30):
             relay.delay = delay / 2000
-            rows += team.fetched(delay, local, runs=1 if quick else 3)
+            rows += team.fetched(delay, plain, exact, runs=1 if quick else 3)
         relay.delay = 0.0
-        rows.append(team.moved(10))
-        rows.append(Row("build for publishing", show(built), show(local), None, None, "from git objects"))
+        rows.append(team.moved(10, before=0 if quick else 15))
+        note = f"from git objects, {_how(recording)}"
+        rows.append(
+            Row("build for publishing", show(built + recording.seconds), show(exact), None, None, note)
+        )
     return rows
+
+
+def recorded(root: Path, cache: Path) -> Recording:
+    """Django's index by the pinned scip-python, made on first use and timed."""
+    target = cache / "scip" / "django-5.2.scip"
+    about = target.with_suffix(".json")
+    if not (target.exists() and about.exists()):
+        home = cache / "homes" / "indexers"
+        child(gitindex("sync", "--json"), root, environment(home))
+        child(gitindex("indexers", "install", "python"), root, environment(home))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        given = environment(home)
+        here = str(Path(__file__).resolve().parents[1])
+        command = [sys.executable, "-m", "benchmarks.semantic", "index", str(root), str(target)]
+        done = child(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
+        about.write_text(json.dumps({"tool": "scip-python", "seconds": json.loads(done.out)["seconds"]}))
+    known = json.loads(about.read_text())
+    return Recording(target, known["tool"], known["seconds"])
+
+
+def _how(recording: Recording) -> str:
+    return f"{recording.tool} {show(recording.seconds)} as recorded on first use, import measured"
+
+
+def _stand_in(recording: Recording, folder: Path) -> Path:
+    """A program of the indexer's name that answers with the recording."""
+    folder.mkdir()
+    program = folder / recording.tool
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import shutil, sys\n"
+        "if '--output' in sys.argv:\n"
+        f"    shutil.copyfile({str(recording.path)!r}, sys.argv[sys.argv.index('--output') + 1])\n"
+        "else:\n"
+        "    print('0.6.6')\n"
+    )
+    program.chmod(0o755)
+    return folder
 
 
 class _Team:
     """One clone of the corpus, a publisher and readers with homes of their own."""
 
-    def __init__(self, root: Path, work: Path, relay: Relay) -> None:
-        self.root, self.work, self.relay = work / "origin", work, relay
+    def __init__(self, root: Path, work: Path, relay: Relay, recording: Recording) -> None:
+        self.root, self.work, self.relay, self.recording = work / "origin", work, relay, recording
         subprocess.run(["git", "clone", "-q", str(root), str(self.root)], check=True)
         corpus.git(self.root, "branch", "-M", "main")
         corpus.git(self.root, "remote", "remove", "origin")
+        self._tools = _stand_in(recording, work / "tools")
         self._turn = 0
         child(gitindex("keys", "new", str(work / "key")), work, self.env("ci"))
 
     def env(self, name: str) -> dict[str, str]:
         remote = {"GITINDEX_REMOTE": f"s3://{BUCKET}/team", "AWS_ENDPOINT_URL_S3": self.relay.endpoint}
         found = {**environment(self.work / name), **_KEYS, **remote}
+        found["PATH"] = f"{self._tools}{os.pathsep}{found['PATH']}"
         return {**found, "GITINDEX_SIGNING_KEY_FILE": str(self.work / "key")} if name == "ci" else found
 
-    def local(self) -> float:
-        """What a teammate without a remote does: a full build of the same commit."""
-        return child(gitindex("sync", "--json"), self.root, self.env("local")).wall
+    def local(self) -> tuple[float, float]:
+        """What a teammate without a remote does: a full build of the same commit, without and with exact facts."""
+        plain = child(gitindex("sync", "--json"), self.root, self.env("local")).wall
+        exact = child(gitindex("refresh", "--wait", "--json"), self.root, self.env("local")).wall
+        return plain, plain + exact + self.recording.seconds
 
-    def publish(self) -> tuple[float, dict[str, Any]]:
-        built = child(gitindex("build", "--no-semantic", "--json"), self.root, self.env("ci"))
+    def publish(self, *options: str) -> tuple[float, dict[str, Any]]:
+        built = child(gitindex("build", "--json", *options), self.root, self.env("ci"))
         return built.wall, json.loads(child(gitindex("push", "--json"), self.root, self.env("ci")).out)
 
-    def fetched(self, delay: int, local: float, runs: int) -> list[Row]:
+    def mate(self) -> dict[str, str]:
+        """A teammate who has nothing yet but the key."""
+        self._turn += 1
+        env = self.env(f"mate{self._turn}")
+        child(gitindex("trust", "add", str(self.work / "key.pub")), self.root, env)
+        return env
+
+    def fetched(self, delay: int, plain: float, exact: float, runs: int) -> list[Row]:
         samples, wire = [], []
         for _ in range(runs):
-            self._turn += 1
-            env = self.env(f"mate{self._turn}")
-            child(gitindex("trust", "add", str(self.work / "key.pub")), self.root, env)
+            env = self.mate()
             before = self.relay.received
             done = child(gitindex("fetch", "--json"), self.root, env)
             report = json.loads(done.out)
@@ -87,26 +148,45 @@ class _Team:
             wire.append((self.relay.received - before) / report["bytes"]["downloaded"])
         name = f"fetch, verify and catch up at {delay} ms"
         timing = summary(samples)
+        against = f"full build with SCIP {show(exact)}"
+        without = f"full build without SCIP {show(plain)}"
         return [
-            Row(name, str(timing), f"full build {show(local)}", timing.median / local, 0.1),
+            Row(name, str(timing), against, timing.median / exact, 0.1, _how(self.recording)),
+            Row(name, str(timing), without, timing.median / plain, None),
             Row(f"bytes on the wire at {delay} ms", f"{max(wire):.3f} ×", "objects needed", max(wire), 1.1),
         ]
 
-    def moved(self, commits: int) -> Row:
-        """A reader that follows ten commits downloads a small part of the snapshot."""
-        env = self.env(f"mate{self._turn}")
-        files = [name for name in corpus.git(self.root, "ls-files").splitlines() if name.endswith(".py")]
-        for number in range(commits):
-            path = self.root / files[number * 7919 % len(files)]
-            path.write_text(path.read_text() + f"\n\ndef moved_{number}():\n    return {number}\n")
-            corpus.git(self.root, "commit", "-qam", f"change {number}")
-            _, pushed = self.publish()
+    def moved(self, commits: int, before: int) -> Row:
+        """A reader that follows some commits downloads a small part of the snapshot, compactions included."""
+        self._advance(before)
+        env = self.mate()
+        child(gitindex("fetch", "--json"), self.root, env)
+        pushed, compacted = self._advance(commits)
         whole = pushed["bytes"]["uploaded"] + pushed["bytes"]["reused"]
         report = json.loads(child(gitindex("fetch", "--json"), self.root, env).out)
         moved = report["bytes"]["downloaded"]
+        note = f"{compacted} compactions of builds on the way"
         return Row(
-            f"bytes to move {commits} commits", f"{moved:,}", f"snapshot {whole:,}", moved / whole, 0.15
+            f"bytes to move {commits} commits", f"{moved:,}", f"snapshot {whole:,}", moved / whole, 0.15, note
         )
+
+    def _advance(self, commits: int) -> tuple[dict[str, Any], int]:
+        """Change a file, commit, build and push, so many times; the last push, and how often segments got fewer."""
+        files = [name for name in corpus.git(self.root, "ls-files").splitlines() if name.endswith(".py")]
+        pushed: dict[str, Any] = {}
+        segments, compacted = 0, 0
+        for _ in range(commits):
+            self._turn += 1
+            path = self.root / files[self._turn * 7919 % len(files)]
+            path.write_text(path.read_text() + f"\n\ndef moved_{self._turn}():\n    return {self._turn}\n")
+            corpus.git(self.root, "commit", "-qam", f"change {self._turn}")
+            built = json.loads(
+                child(gitindex("build", "--no-semantic", "--json"), self.root, self.env("ci")).out
+            )
+            pushed = json.loads(child(gitindex("push", "--json"), self.root, self.env("ci")).out)
+            compacted += built["segments"] <= segments
+            segments = built["segments"]
+        return pushed, compacted
 
 
 def _push_again(team: _Team, pushed: dict[str, Any]) -> Row:

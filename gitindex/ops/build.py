@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from gitindex.config import Environment
-from gitindex.errors import SemanticError
+from gitindex.errors import LeaseHeld, SemanticError
 from gitindex.git.repo import Head
 from gitindex.indexing.write import Progress
-from gitindex.lifecycle import compact
+from gitindex.lifecycle import compact, gc
+from gitindex.model.manifest import Manifest
 from gitindex.ops import obtain, sharing
 from gitindex.ops.base import Base
 from gitindex.ops.buildarea import built, open_area
@@ -32,6 +33,7 @@ from gitindex.remote.transport import OnProgress
 from gitindex.store import lease, manifests, stores
 
 MAX_SEGMENTS = 24  # half of what makes a reader compact: its own syncs come on top
+MANY_BUILDS = 64
 
 
 def build(
@@ -60,8 +62,8 @@ def build(
         _activate(codebase, done.snapshot_id)
         exact = _refresh(codebase, at, chosen)
     manifest = built(codebase, at.commit)
-    if not done.noop and len(manifest.segments) > MAX_SEGMENTS:
-        compact.compact_deltas(codebase.layout)
+    if not done.noop:
+        _keep_house(codebase, manifest)
         manifest = built(codebase, at.commit)
     return replace(report(name, at, start, done, manifest, started), indexers=exact)
 
@@ -82,6 +84,15 @@ def _index(
         workers=options.workers,
     )
     return locked_sync(codebase, wanted, progress, time.monotonic(), choose)
+
+
+def _keep_house(codebase: Codebase, manifest: Manifest) -> None:
+    """Few segments for readers, and no pile of builds that nobody will push any more."""
+    if len(manifest.segments) > MAX_SEGMENTS:
+        compact.compact_deltas(codebase.layout)
+    if len(manifests.ids(codebase.layout)) > MANY_BUILDS:
+        with suppress(LeaseHeld):  # the next build collects
+            gc.collect(codebase.layout, wait=0)
 
 
 def _activate(codebase: Codebase, snapshot_id: str) -> None:

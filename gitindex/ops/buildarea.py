@@ -13,7 +13,9 @@ from gitindex.git.repo import Head, Repo, discover, resolve
 from gitindex.model.manifest import Manifest
 from gitindex.model.settings import MAX_FILE_BYTES, Settings
 from gitindex.ops.codebase import Codebase, assemble
-from gitindex.store import manifests
+from gitindex.ops.sharing import published_fingerprint
+from gitindex.store import manifests, stores
+from gitindex.store.layout import builds_dir
 
 
 def repository_at(path: Path) -> Repo:
@@ -29,8 +31,11 @@ def open_area(
     """The commit and its build area (below `home`, where given). Raises NotARepository, GitError, ConfigError."""
     repo = repository_at(path)
     at = resolve(repo, rev)
-    area = replace(environment, home=home or environment.home / "builds")
-    return assemble(repo.root, repo, settings_of(repo, rev), area), at
+    area = replace(environment, home=home or builds_dir(environment.home))
+    codebase = assemble(repo.root, repo, settings_of(repo, rev), area)
+    fingerprint = published_fingerprint(codebase.settings)
+    layout = stores.locate(area.home, codebase.root, fingerprint)
+    return replace(codebase, fingerprint=fingerprint, layout=layout), at
 
 
 def settings_of(repo: Repo, rev: str) -> Settings:

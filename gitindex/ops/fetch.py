@@ -93,9 +93,8 @@ def _open(codebase: Codebase, options: FetchOptions) -> tuple[Share, str]:
     assert target is not None
     proposal = codebase.settings.remote
     name = sharing.repository_id(codebase.repo, proposal, target)
-    share = sharing.open_reader(
-        codebase.repo, name, codebase.fingerprint, codebase.environment, proposal, options.url
-    )
+    wanted = sharing.published_fingerprint(codebase.settings)
+    share = sharing.open_reader(codebase.repo, name, wanted, codebase.environment, proposal, options.url)
     return share, target
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitindex.config import Environment
@@ -15,6 +15,7 @@ from gitindex.ops.report import SyncReport
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
 from gitindex.store import lease, manifests, state, steps, stores
+from gitindex.store.layout import Layout, builds_dir
 from gitindex.store.stores import StoreInfo
 from gitindex.view.snapshot import SnapshotView, open_active
 
@@ -48,7 +49,16 @@ def after_sync(codebase: Codebase) -> Upkeep:
 
 
 def inventory(environment: Environment) -> list[StoreInfo]:
-    return [stores.describe(layout) for layout in stores.layouts(environment.home)]
+    """Every store of the home; those of builds are named `builds/…`."""
+    return [
+        replace(info, store_id=f"{where}{info.store_id}")
+        for where, home in _homes(environment)
+        for info in map(stores.describe, stores.layouts(home))
+    ]
+
+
+def _homes(environment: Environment) -> tuple[tuple[str, Path], ...]:
+    return ("", environment.home), ("builds/", builds_dir(environment.home))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +71,24 @@ class StoresReport:
 def collect_stores(
     environment: Environment, here: Codebase | None, *, days: int = UNUSED_DAYS, force: bool, dry_run: bool
 ) -> StoresReport:
-    """Remove stores unused for `days`; the one of the current codebase only with `force` (ST-5)."""
+    """Remove stores unused for `days`, builds included; the one of the current codebase only with `force` (ST-5)."""
     removed, kept, freed = [], [], 0
     limit = time.time() - days * 86400
-    for layout in stores.layouts(environment.home):
-        current = here is not None and layout.id == here.layout.id
-        held = lease.read(layout) if layout.lease.exists() else None
-        busy = held is not None and not held.stale(time.time())
-        if busy or (current and not force) or state.last_used(layout) > limit:
-            kept.append(layout.id)
-            continue
-        removed.append(layout.id)
-        if not dry_run:
-            freed += stores.remove(layout)
+    for where, home in _homes(environment):
+        for layout in stores.layouts(home):
+            current = here is not None and layout.base == here.layout.base
+            if _busy(layout) or (current and not force) or state.last_used(layout) > limit:
+                kept.append(f"{where}{layout.id}")
+                continue
+            removed.append(f"{where}{layout.id}")
+            if not dry_run:
+                freed += stores.remove(layout)
     return StoresReport(tuple(removed), tuple(kept), freed)
+
+
+def _busy(layout: Layout) -> bool:
+    held = lease.read(layout) if layout.lease.exists() else None
+    return held is not None and not held.stale(time.time())
 
 
 def upgrade(

@@ -6,18 +6,20 @@ user pins them (RE-5); the id is a name, and a signature binds it to the commit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gitindex import config
 from gitindex.config import Environment
 from gitindex.errors import Untrusted, UsageError
 from gitindex.git.history import configured, first_root
 from gitindex.git.repo import Repo, resolve
 from gitindex.model import portable
-from gitindex.model.settings import RemoteProposal
+from gitindex.model.settings import RemoteProposal, Settings
 from gitindex.remote.connect import open_transport
 from gitindex.remote.names import Names
 from gitindex.remote.transport import RemoteOptions, Transport
+from gitindex.store import layout
 from gitindex.trust import pinfile, pins
 from gitindex.trust.claim import REPOSITORY
 from gitindex.trust.pins import RepositoryTrust
@@ -49,6 +51,12 @@ class Share:
         return Binding(self.repository, commit, tree, self.fingerprint, portable.FORMAT)
 
 
+def published_fingerprint(settings: Settings) -> str:
+    """What snapshots of commits are published under. A commit has no untracked files, so whether a store would take
+    them (shared ones do not, ST-3) makes no difference to what is fetched."""
+    return config.config_fingerprint(replace(settings, index=replace(settings.index, untracked=True)))
+
+
 def repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") -> str:
     """`gitindex.repository` of the user's git configuration, else the root commit, else what the file says.
 
@@ -66,7 +74,7 @@ def repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") ->
 
 
 def pin_file(environment: Environment) -> Path:
-    return environment.home / "trust.json"
+    return layout.pin_file(environment.home)
 
 
 def pinned(environment: Environment, repository: str) -> RepositoryTrust:

@@ -10,6 +10,8 @@ from gitindex.git.status import worktree
 from gitindex.model.frozen import field, frozen
 from gitindex.model.manifest import Manifest
 from gitindex.ops.codebase import Codebase
+from gitindex.store.layout import pin_file
+from gitindex.trust.revoked import is_revoked
 
 
 @frozen
@@ -39,7 +41,7 @@ class Trust:
     origin: str  # local | seeded | fetched
     signer: str | None = None
     base_commit: str | None = None
-    verified: bool = True
+    verified: bool = True  # false once the signer's key was revoked
 
 
 @frozen
@@ -57,7 +59,7 @@ class Truth:
 
 
 def truth(codebase: Codebase, manifest: Manifest) -> Truth:
-    return Truth(freshness(codebase, manifest), coverage(manifest), trust(manifest))
+    return Truth(freshness(codebase, manifest), coverage(manifest), trust(codebase, manifest))
 
 
 def freshness(codebase: Codebase, manifest: Manifest) -> Freshness:
@@ -86,9 +88,21 @@ def coverage(manifest: Manifest) -> Coverage:
     )
 
 
-def trust(manifest: Manifest) -> Trust:
+def trust(codebase: Codebase, manifest: Manifest) -> Trust:
+    """What was verified on arrival counts until its signer is revoked (RE-5); asks no server."""
     origin = manifest.origin
-    return Trust(origin.kind, origin.signer, origin.base_commit)
+    signer = origin.signer if origin.kind == "fetched" else None
+    verified = signer is None or not is_revoked(signer, _pins(codebase))
+    return Trust(origin.kind, origin.signer, origin.base_commit, verified)
+
+
+def _pins(codebase: Codebase) -> bytes | None:
+    try:
+        return pin_file(codebase.home).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return b""
 
 
 def _behind(codebase: Codebase, base: str | None, now: str | None) -> int | None:
@@ -117,7 +131,8 @@ def _coverage_text(found: Coverage) -> str:
 
 def _trust_text(found: Trust) -> str:
     if found.origin == "fetched":
-        return f"fetched, signed by {found.signer}"
+        revoked = "" if found.verified else ", REVOKED since: gitindex fetch, or gitindex sync --full"
+        return f"fetched, signed by {found.signer}{revoked}"
     return "built here"
 
 

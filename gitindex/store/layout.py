@@ -25,6 +25,16 @@ def data_dir(home: Path) -> Path:
     return home / "data"
 
 
+def builds_dir(home: Path) -> Path:
+    """A home within the home: stores of commits that were built to be published."""
+    return home / "builds"
+
+
+def pin_file(home: Path) -> Path:
+    """Whose signatures count, per repository."""
+    return home / "trust.json"
+
+
 @frozen
 class Layout:
     """Paths of one store."""

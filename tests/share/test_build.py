@@ -8,10 +8,13 @@ from dataclasses import replace
 import pytest
 
 from gitindex.errors import ConfigError, NotARepository, RemoteUnavailable
+from gitindex.lifecycle import retention
 from gitindex.lifecycle.digest import digest
+from gitindex.ops import build as building
 from gitindex.ops.build import build
 from gitindex.ops.buildarea import built, open_area
 from gitindex.ops.buildplan import BuildOptions
+from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.view.snapshot import SnapshotView
 from tests import harness
@@ -133,3 +136,30 @@ def test_other_roots_do_not_change_the_repository_id(team: Team):
     repo.git("switch", "-q", "main")
     repo.git("merge", "-q", "--allow-unrelated-histories", "-m", "merge", "other")
     assert team.build().repository == name
+
+
+def test_builds_are_stores_too(team: Team, monkeypatch: pytest.MonkeyPatch):
+    """ST-5: they are listed, and removed when nobody used them for long."""
+    team.build()
+    monkeypatch.setenv("GITINDEX_HOME", str(team.ci.home))
+    (listed,) = harness.cli("stores", "--json", "--path", str(team.origin.root)).json["stores"]
+    assert listed["store_id"].startswith("builds/")
+    kept = harness.cli("gc", "--stores", "--json", "--path", str(team.origin.root)).json
+    assert (kept["kept"], kept["removed"]) == ([listed["store_id"]], [])
+    gone = harness.cli("gc", "--stores", "--days", "0", "--json", "--path", str(team.origin.root)).json
+    assert gone["removed"] == [listed["store_id"]]
+    assert gone["bytes_freed"] > 0
+    assert harness.cli("stores", "--json", "--path", str(team.origin.root)).json["stores"] == []
+    assert team.build().base == "none"
+
+
+def test_builds_do_not_pile_up(team: Team, monkeypatch: pytest.MonkeyPatch):
+    """SN-9: old builds go, those of the last ten minutes and the newest five stay."""
+    monkeypatch.setattr(building, "MANY_BUILDS", 6)
+    monkeypatch.setattr(retention, "KEEP_YOUNGER_MS", 0)
+    for number in range(9):
+        team.commit(f"{number}", **{"b.py": f"def beta(): return {number}\n"})
+        team.build()
+    layout = open_area(team.origin.root, team.ci, "HEAD")[0].layout
+    assert len(manifests.ids(layout)) <= 7
+    team.push()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gitindex.errors import GitError, RemoteMissing, UsageError
 from gitindex.model.manifest import Origin
+from gitindex.ops.audit import audit
 from gitindex.ops.codebase import open_codebase
+from gitindex.ops.fetch import FetchOptions, fetch
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from tests import harness
@@ -177,3 +181,33 @@ def test_a_proposed_id_serves_shallow_clones(team: Team):
     team.trust(repo)
     assert team.fetch(repo).distance == 0
     assert team.digest(repo) == team.clean(repo)
+
+
+def test_a_shared_store_finds_what_ci_published(team: Team):
+    """ST-3, RE-3: it leaves untracked files out, which a commit has none of; so the same snapshot serves."""
+    team.publish()
+    repo = team.clone()
+    repo.write("scratch.py", "mine = 1\n")
+    team.trust(repo)
+    shared = open_codebase(repo.root, team.mate, shared=True)
+    assert shared.fingerprint != open_codebase(repo.root, team.mate).fingerprint
+    done = fetch(shared, FetchOptions(workers=1))
+    assert (done.distance, done.caught_up["add"]) == (0, 0)
+    found = audit(shared)
+    assert found.problems == ()
+    (repo.root / "scratch.py").unlink()
+    assert found.digest == team.clean(repo)
+    manifest = manifests.active(shared.layout)
+    assert manifest is not None
+    assert manifest.config_fingerprint == shared.fingerprint
+    assert team.fetch(repo).bytes["downloaded"] > 0, "a store of the other mode shares nothing"
+
+
+def test_a_shared_home_publishes_for_everybody(team: Team):
+    """ST-3, RE-1: a build knows no untracked files, so it does not matter who made it."""
+    built = team.build(environment=replace(team.ci, shared=True))
+    team.push(environment=replace(team.ci, shared=True))
+    assert built.config_fingerprint == open_codebase(team.origin.root, team.mate).fingerprint
+    repo = team.clone()
+    team.trust(repo)
+    assert team.fetch(repo).distance == 0

@@ -11,6 +11,7 @@ from gitindex.ops import trust
 from gitindex.ops.trust import Wish
 from gitindex.trust import envelope as envelopes
 from gitindex.trust import keys
+from gitindex.trust.revoked import is_revoked
 from tests import harness
 from tests.share.team import Team, pinned
 from tests.trust.made import signing_key
@@ -52,6 +53,40 @@ def test_key_leak_drill(anywhere: Team):
     assert done.signer == keys.load_public(team.where / "new.pub").id
     with pytest.raises(UsageError, match="revoked"):
         team.trust(repo)
+
+
+def test_answers_say_that_their_signer_was_revoked(team: Team, monkeypatch: pytest.MonkeyPatch):
+    """RE-5, QU-6: what was verified on arrival is not verified for ever; no server is asked, nothing is written."""
+    team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    signer = team.fetch(repo).signer
+    monkeypatch.setenv("GITINDEX_HOME", str(team.mate.home))
+
+    def told(*command: str) -> dict[str, object]:
+        return harness.cli(*command, "--json", "--path", str(repo.root)).json["trust"]
+
+    assert told("status")["verified"] is True
+    trust.revoke(repo.root, team.mate, signer)
+    before = team.store()
+    for command in (("status",), ("search", "alpha")):
+        assert (told(*command)["verified"], told(*command)["signer"]) == (False, signer)
+    assert "REVOKED" in harness.cli("status", "--path", str(repo.root)).out
+    assert team.store() == before
+    keys.generate(team.where / "new", "ci 2")
+    team.trust(repo, team.where / "new.pub")
+    team.push(environment=replace(team.ci, signing_key_file=str(team.where / "new")))
+    team.fetch(repo)
+    assert told("status")["verified"] is True
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"repositories": 1}', b'{"repositories": {"a": {}}}']
+)
+def test_an_unreadable_trust_file_vouches_for_nobody(content: bytes):
+    assert is_revoked("SHA256:x", content)
+    assert not is_revoked("SHA256:x", None)
+    assert not is_revoked("SHA256:x", b'{"repositories": {"a": {"revoked": [{"id": "SHA256:y"}]}}}')
 
 
 def test_rotation_by_dual_signatures(team: Team):
