@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from gitindex.errors import StoreCorrupt
+from gitindex.errors import IntegrityError, StoreCorrupt
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import check, control
 from gitindex.lifecycle.check import Problem
@@ -17,6 +17,7 @@ from gitindex.ops.codebase import Codebase, assemble
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
 from gitindex.store import manifests
+from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView, open_active
 
 
@@ -87,10 +88,21 @@ def _beside(codebase: Codebase, view: SnapshotView) -> list[Problem]:
         Problem("damaged_control", f"{path} is missing or damaged", path) for path in control.damaged(layout)
     ]
     pointed, used = manifests.active_id(layout), view.manifest.snapshot_id
-    if pointed != used:
+    if pointed != used and _lost(layout, pointed):
         message = f"ACTIVE_SNAPSHOT or the manifest it names ({pointed}) is damaged; snapshot {used} answers instead"
         flaws.append(Problem("lost_pointer", message, layout.active.name))
     return flaws
+
+
+def _lost(layout: Layout, pointed: str | None) -> bool:
+    """Whether the pointer leads nowhere; one that moved on while we looked does not."""
+    if pointed is None:
+        return True
+    try:
+        manifests.read(layout, pointed)
+    except IntegrityError:
+        return True
+    return False
 
 
 def _open(codebase: Codebase) -> SnapshotView:

@@ -8,6 +8,10 @@ import sys
 
 import pytest
 
+from gitindex.lifecycle import check
+from gitindex.lifecycle.check import Problem
+from tests import harness
+from tests.gitrepo import GitRepo
 from tests.house.graph import REPOSITORY
 
 
@@ -18,3 +22,21 @@ def test_a_short_soak():
     done = subprocess.run(command, env={**os.environ}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed: 70 operations" in done.stdout
+
+
+def test_a_publish_during_an_audit_is_no_damage(repo: GitRepo, monkeypatch: pytest.MonkeyPatch):
+    """SN-6, found by the soak: the audited snapshot is pinned, and the pointer may move on meanwhile."""
+    repo.commit("one", **{"a.py": "A = 1\n"})
+    harness.index(repo.root)
+    real = check.inspect
+
+    def overtaken(*arguments) -> list[Problem]:
+        repo.commit("two", **{"a.py": "A = 2\n"})
+        harness.index(repo.root)
+        return real(*arguments)
+
+    monkeypatch.setattr(check, "inspect", overtaken)
+    assert harness.audited(repo.root).problems == ()
+    monkeypatch.undo()
+    harness.codebase(repo.root).layout.active.write_text("01ARZ3NDEKTSV4RRFFQ69G5FAV\n")
+    assert [problem.code for problem in harness.audited(repo.root).problems] == ["lost_pointer"]
