@@ -35,8 +35,8 @@ def test_a_publish_during_an_audit_is_no_damage(repo: GitRepo, monkeypatch: pyte
         harness.index(repo.root)
         return real(*arguments)
 
-    monkeypatch.setattr(check, "inspect", overtaken)
-    assert harness.audited(repo.root).problems == ()
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(check, "inspect", overtaken)
+        assert harness.audited(repo.root).problems == ()
     harness.codebase(repo.root).layout.active.write_text("01ARZ3NDEKTSV4RRFFQ69G5FAV\n")
     assert [problem.code for problem in harness.audited(repo.root).problems] == ["lost_pointer"]
