@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-VERSION = 1
+from gitindex.hooks.shim import Call
+
+VERSION = 2
 SHEBANG = b"#!/bin/sh\n"
 CHAINED_SUFFIX = ".gitindex-chained"
 
@@ -38,23 +40,23 @@ class Found:
     end: int
 
 
-def render(call: str, kind: Kind) -> bytes:
+def render(call: Call, kind: Kind) -> bytes:
     """The block, without a final newline."""
     lines = [
         f"# >>> gitindex hook {VERSION} {kind.value} >>>",
         "# Indexes in the background. Remove with: gitindex hooks uninstall",
-        call,
+        call.alone if kind in (Kind.OWN_FILE, Kind.OWN_FOLDER) else call.among,
         '[ -z "${GITINDEX_PROBE-}" ] || exit 0',
     ]
     return "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n" + _END
 
 
-def own_file(call: str, kind: Kind) -> bytes:
+def own_file(call: Call, kind: Kind) -> bytes:
     """A whole hook file of ours."""
     return SHEBANG + render(call, kind) + b"\n"
 
 
-def chaining_file(call: str, aside: str) -> bytes:
+def chaining_file(call: Call, aside: str) -> bytes:
     """A hook file of ours that hands over to `aside`, a file next to it, by exec, so its exit code counts.
 
     The name is fixed, not derived from `$0`: another manager may rename this file and still run it.
@@ -71,7 +73,7 @@ def chained(text: bytes, found: Found) -> str | None:
     return aside if remove(text, found) == SHEBANG + _handover(aside) else None
 
 
-def add(text: bytes, call: str) -> bytes:
+def add(text: bytes, call: Call) -> bytes:
     """Insert the block into a foreign sh hook."""
     line, newline, rest = text.partition(b"\n")
     return line + b"\n" + render(call, Kind.ADDED) + newline + rest
@@ -86,7 +88,7 @@ def find(text: bytes) -> Found | None:
     return Found(kind, int(match[1]), match.start(), match.end())
 
 
-def replace(text: bytes, found: Found, call: str) -> bytes:
+def replace(text: bytes, found: Found, call: Call) -> bytes:
     """Bring the block of another version, or of another installation, up to date."""
     return text[: found.start] + render(call, found.kind) + text[found.end :]
 

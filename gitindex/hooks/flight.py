@@ -1,4 +1,7 @@
-"""Single flight: at most one worker per worktree, by a lock the kernel drops when its holder dies (HK-3)."""
+"""Single flight: at most one worker per worktree, by a lock the kernel drops when its holder dies (HK-3).
+
+The holder's process id is in the file while it holds the lock, and is gone before it lets go: hooks read it.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,15 @@ _NAME = "worker.lock"
 def alone(git_dir: Path) -> Iterator[bool]:
     """Yield whether we are the only worker; never waits."""
     descriptor = _lock(note.folder(git_dir) / _NAME)
+    if descriptor is None:
+        yield False
+        return
     try:
-        yield descriptor is not None
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield True
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        os.ftruncate(descriptor, 0)
+        os.close(descriptor)
 
 
 def _lock(path: Path) -> int | None:
@@ -35,6 +42,7 @@ def _lock(path: Path) -> int | None:
         os.close(descriptor)
         return None
     if _is_at(descriptor, path):
+        os.ftruncate(descriptor, 0)  # what a killed holder left
         return descriptor
     os.close(descriptor)  # the file was removed between open and lock: a lock on it excludes nobody
     return _lock(path)

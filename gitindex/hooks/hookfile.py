@@ -14,6 +14,7 @@ from pathlib import Path
 from gitindex.hooks import block, managers
 from gitindex.hooks.block import CHAINED_SUFFIX, Kind
 from gitindex.hooks.managers import Manager
+from gitindex.hooks.shim import Call
 from gitindex.store import atomic
 
 _LEGACY = ".legacy"  # pre-commit and prek run this one before their own hooks
@@ -31,7 +32,7 @@ class Outcome:
     snippet: str | None = None
 
 
-def install(folder: Path, event: str, call: str, top: Path) -> Outcome:
+def install(folder: Path, event: str, call: Call, top: Path) -> Outcome:
     """Make `event` call us through a file in `folder`, next to whatever is there already."""
     path = folder / event
     if path.is_dir():
@@ -77,8 +78,8 @@ def read(path: Path) -> bytes | None:
         return None
 
 
-def refuse(event: str, path: Path, reason: str, manager: Manager | None, call: str, top: Path) -> Outcome:
-    return Outcome(event, "refused", str(path), reason, managers.snippet(manager, event, call, top))
+def refuse(event: str, path: Path, reason: str, manager: Manager | None, call: Call, top: Path) -> Outcome:
+    return Outcome(event, "refused", str(path), reason, managers.snippet(manager, event, call.among, top))
 
 
 def replace_text(path: Path, text: bytes, mode: int) -> None:
@@ -89,14 +90,14 @@ def replace_text(path: Path, text: bytes, mode: int) -> None:
     atomic.move(fresh, path)
 
 
-def _create(folder: Path, path: Path, event: str, call: str) -> Outcome:
+def _create(folder: Path, path: Path, event: str, call: Call) -> Outcome:
     kind = Kind.OWN_FILE if folder.is_dir() else Kind.OWN_FOLDER
     folder.mkdir(exist_ok=True)
     replace_text(path, block.own_file(call, kind), 0o755)
     return Outcome(event, "created", str(path))
 
 
-def _update(path: Path, event: str, call: str, text: bytes) -> Outcome:
+def _update(path: Path, event: str, call: Call, text: bytes) -> Outcome:
     found = block.find(text)
     assert found is not None
     fresh = block.replace(text, found, call)
@@ -106,12 +107,12 @@ def _update(path: Path, event: str, call: str, text: bytes) -> Outcome:
     return Outcome(event, "updated", str(path))
 
 
-def _beside(folder: Path, event: str, call: str, top: Path) -> Outcome:
+def _beside(folder: Path, event: str, call: Call, top: Path) -> Outcome:
     done = install(folder, event + _LEGACY, call, top)
     return Outcome(event, done.action, done.where, done.reason, done.snippet)
 
 
-def _chain(path: Path, event: str, call: str, text: bytes, top: Path) -> Outcome:
+def _chain(path: Path, event: str, call: Call, text: bytes, top: Path) -> Outcome:
     if managers.looks_at_own_name(text):
         reason = "this hook seems to look at its own name, so it cannot be moved aside"
         return refuse(event, path, reason, None, call, top)

@@ -18,6 +18,7 @@ from gitindex.hooks.events import EVENTS
 from gitindex.hooks.hookfile import Outcome
 from gitindex.hooks.place import Place
 from gitindex.hooks.reach import Status, status
+from gitindex.hooks.shim import Call
 
 __all__ = ["Outcome", "Report", "Status", "install", "status", "uninstall"]
 
@@ -46,7 +47,7 @@ def install(repo: Repo, *, python: str = sys.executable, files: bool = False) ->
     if where.config_hooks and not files:
         for event in reversed(EVENTS):  # one way in is enough
             _remove_files(where, event)
-        return Report(tuple(confighook.install(repo, event, call) for event, call in calls.items()))
+        return Report(tuple(confighook.install(repo, event, call.alone) for event, call in calls.items()))
     confighook.uninstall(repo)
     return Report(tuple(_install_file(where, event, call) for event, call in calls.items()))
 
@@ -63,7 +64,7 @@ def uninstall(repo: Repo, *, patience: float = 5.0) -> Report:
     return Report(tuple(outcomes), tuple(leftovers))
 
 
-def _install_file(where: Place, event: str, call: str) -> Outcome:
+def _install_file(where: Place, event: str, call: Call) -> Outcome:
     top = where.repo.root
     if where.ours_to_write:
         return hookfile.install(where.hooks_dir, event, call, top)
@@ -81,7 +82,7 @@ def _drop_state(git_dir: Path, patience: float) -> Path | None:
     folder = note.folder(git_dir)
     if not folder.is_dir():
         return None
-    note.take(git_dir)  # a waiting worker finds nothing to do
+    note.withdraw(git_dir)  # a waiting worker finds nothing to do
     deadline = time.monotonic() + patience
     while True:
         with flight.alone(git_dir) as alone:

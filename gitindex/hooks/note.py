@@ -1,21 +1,25 @@
 """The note a hook leaves: "look at HEAD again". One per worktree, in its own git directory.
 
 Two files, because the strongest wish wins: `pending` asks for everything, `pending.commit` for committed
-content only (pre-commit hides unstaged changes while its hooks run). Invariant: a note is removed before
-HEAD is read and put back when the work failed, so no wake-up is lost (HK-3).
+content only (pre-commit hides unstaged changes while its hooks run). A note is renamed to `kept` before HEAD is
+read and removed only when the work is done (HK-3): a worker that fails or is killed leaves it for the next hook,
+and a hook that fires meanwhile leaves a fresh one.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = "gitindex"
 _FULL = "pending"
 _COMMIT = "pending.commit"
+_KEPT = {_FULL: "kept", _COMMIT: "kept.commit"}
+_GONE = (FileNotFoundError, NotADirectoryError)
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,8 @@ class Note:
     """What was asked for by the hooks since the last look."""
 
     commit_only: bool
+    left_at: float = field(default=0.0, compare=False)
+    kept: tuple[tuple[str, tuple[int, int]], ...] = field(default=(), compare=False)  # names and which file
 
 
 def folder(git_dir: Path) -> Path:
@@ -31,15 +37,19 @@ def folder(git_dir: Path) -> Path:
 
 
 def pending(git_dir: Path) -> bool:
+    """Whether a hook fired and the index was not brought up since."""
+    return any((folder(git_dir) / name).exists() for name in (*_KEPT, *_KEPT.values()))
+
+
+def fresh(git_dir: Path) -> bool:
     """Whether a hook fired and nobody looked since."""
-    place = folder(git_dir)
-    return (place / _FULL).exists() or (place / _COMMIT).exists()
+    return any((folder(git_dir) / name).exists() for name in _KEPT)
 
 
 def age(git_dir: Path) -> float | None:
-    """Seconds since the newest note, or None when there is none."""
-    times = [stamp for name in (_FULL, _COMMIT) if (stamp := _modified(folder(git_dir) / name)) is not None]
-    return max(0.0, time.time() - max(times)) if times else None
+    """Seconds since the newest fresh note, or None when there is none."""
+    found = [stat for name in _KEPT if (stat := _stat(folder(git_dir) / name)) is not None]
+    return max(0.0, time.time() - max(stat.st_mtime for stat in found)) if found else None
 
 
 def leave(git_dir: Path, note: Note) -> None:
@@ -50,34 +60,57 @@ def leave(git_dir: Path, note: Note) -> None:
 
 
 def take(git_dir: Path) -> Note | None:
-    """Remove the note and say what it asked for; call it before reading HEAD."""
-    full = _remove(folder(git_dir) / _FULL)
-    commit = _remove(folder(git_dir) / _COMMIT)
-    return Note(commit_only=not full) if full or commit else None
+    """Put the note aside, with any that an earlier look left behind; call it before reading HEAD."""
+    place = folder(git_dir)
+    for name, kept in _KEPT.items():
+        _rename(place / name, place / kept)
+    found = {kept: stat for kept in _KEPT.values() if (stat := _stat(place / kept)) is not None}
+    if not found:
+        return None
+    left_at = max(stat.st_mtime for stat in found.values())
+    return Note(
+        _KEPT[_FULL] not in found, left_at, tuple((name, _which(stat)) for name, stat in found.items())
+    )
+
+
+def done(git_dir: Path, note: Note) -> None:
+    """Remove a note that was served; one that somebody else took meanwhile is theirs."""
+    for name, which in note.kept:
+        path = folder(git_dir) / name
+        stat = _stat(path)
+        if stat is not None and _which(stat) == which:
+            path.unlink(missing_ok=True)
+
+
+def withdraw(git_dir: Path) -> None:
+    """Ask for nothing any more."""
+    for name in (*_KEPT, *_KEPT.values()):
+        if _stat(folder(git_dir) / name) is not None:
+            (folder(git_dir) / name).unlink(missing_ok=True)
 
 
 @contextmanager
 def taken(git_dir: Path) -> Iterator[Note | None]:
-    """Take the note for the length of a sync; a sync that fails or is interrupted puts it back."""
+    """Take the note for the length of a sync; it stays when the sync fails or is interrupted."""
     note = take(git_dir)
+    yield note
+    if note is not None:
+        done(git_dir, note)
+
+
+def _rename(path: Path, target: Path) -> None:
     try:
-        yield note
-    except BaseException:
-        if note is not None:
-            leave(git_dir, note)
-        raise
+        os.replace(path, target)
+    except _GONE:
+        return
 
 
-def _remove(path: Path) -> bool:
+def _which(stat: os.stat_result) -> tuple[int, int]:
+    return stat.st_ino, stat.st_mtime_ns
+
+
+def _stat(path: Path) -> os.stat_result | None:
     try:
-        path.unlink()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
-
-
-def _modified(path: Path) -> float | None:
-    try:
-        return path.stat().st_mtime
-    except (FileNotFoundError, NotADirectoryError):
+        return path.stat()
+    except _GONE:
         return None

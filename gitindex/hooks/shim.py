@@ -1,12 +1,12 @@
 """Where the shell shim is, and the one line of shell that calls it from a hook.
 
-The line works as a line of any sh-like hook, as the value of `hook.<name>.command`, and in a snippet for
-another hook manager. It cannot fail, prints nothing, and leaves stdin to the hook that follows it.
+The line cannot fail, prints nothing, and leaves stdin to whatever follows it.
 """
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
 from gitindex.errors import HookError
@@ -14,6 +14,17 @@ from gitindex.errors import HookError
 _NAME = "gitindex-hook"
 _PACKAGED = Path(__file__).parent / "shims"
 _CHECKOUT = Path(__file__).parents[2] / "hooks"
+
+
+@dataclass(frozen=True)
+class Call:
+    """`alone` suits a file, or a `hook.<name>.command`, that is ours: git waits for one fork less.
+
+    `among` suits any sh-like hook: whatever its options, its variables, its traps and its `wait`, they stay apart.
+    """
+
+    alone: str
+    among: str
 
 
 def path() -> Path:
@@ -29,8 +40,9 @@ def path() -> Path:
     )
 
 
-def call(event: str, python: str, shim: Path) -> str:
+def call(event: str, python: str, shim: Path) -> Call:
     """The line that leaves the note for `event` and starts a worker with `python`."""
-    script = shlex.quote(str(shim))
-    settings = f"gitindex_event={event}; gitindex_python={shlex.quote(python)}"
-    return f"[ ! -r {script} ] || ( {settings}; . {script} ) </dev/null >/dev/null 2>&1 || :"
+    settings = {"event": event, "python": shlex.quote(python), "hook": shlex.quote(str(shim))}
+    setting = " ".join(f"gitindex_{name}={value}" for name, value in settings.items())
+    source = '[ ! -r "$gitindex_hook" ] || . "$gitindex_hook"'
+    return Call(f"{setting}; {source} || :", f"( {setting}; {source} ) </dev/null >/dev/null 2>&1 || :")

@@ -20,7 +20,7 @@ _ENTER = 'cd -- "$1" && shift && exec "$@"'  # posix_spawn cannot change the dir
 
 def start(event: str, where: Path, environ: Mapping[str, str]) -> None:
     """Do what the native hook does for `event` in the work tree `where`: note, then worker."""
-    run([_SHELL, "-c", shim.call(event, sys.executable, shim.path())], environ, where=where)
+    run([_SHELL, "-c", shim.call(event, sys.executable, shim.path()).alone], environ, where=where)
 
 
 def run(command: list[str], environ: Mapping[str, str], *, where: Path) -> int:

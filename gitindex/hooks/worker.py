@@ -1,7 +1,8 @@
 """The detached worker: waits until git is quiet, takes the note, brings the index up to HEAD.
 
-Order (HK-3): lock, debounce, wait while git is busy, remove the note, read HEAD and index, unlock, look for
-a note again. A hook that finds the lock taken may exit: whoever holds it looks again after letting go.
+Order (HK-3): lock, debounce, wait while git is busy, put the note aside, read HEAD and index, unlock, look for
+a fresh note again. A hook leaves its note before it looks at the lock; if it finds a living holder there, that
+holder has not let go, will look afterwards, and sees the note: no second worker is needed, no wake-up lost.
 Does not decide what to index; `_index_once` hands over to `ops.sync`.
 """
 
@@ -68,17 +69,16 @@ def complaint(git_dir: Path) -> str | None:
 
 
 def work(worker: Worker) -> None:
-    """Serve notes until there is none, or until one has to stay for the next hook."""
-    again = True
-    while again and note.pending(worker.git_dir):
+    """Serve fresh notes until there is none; one that could not be served stays, for the next hook to bring us."""
+    while note.fresh(worker.git_dir):
         with flight.alone(worker.git_dir) as alone:
             if not alone:
                 return
-            again = _serve(worker)
+            _serve(worker)
 
 
-def _serve(worker: Worker) -> bool:
-    """One run under the lock. False: the note was put back, and only a new hook should bring us again."""
+def _serve(worker: Worker) -> None:
+    """One run under the lock; leaves no note that is fresh and older than this run."""
     run, asked = journal.begin(worker.git_dir), None
     try:
         _settle(worker)
@@ -86,30 +86,21 @@ def _serve(worker: Worker) -> bool:
         detail = _through_lease(worker, asked) if asked else "nothing asked for"
     except (LeaseHeld, TransientGitError) as error:
         _LOG.info("deferred: %s", error.message)
+        _set_aside(worker, asked)
         journal.end(worker.git_dir, run, journal.DEFERRED, detail=error.message, hint=error.hint)
     except GitindexError as error:
         _LOG.error("failed: %s", error.message)
+        _set_aside(worker, asked)
         journal.end(worker.git_dir, run, journal.FAILED, error=error.message, hint=error.hint)
     except BaseException as error:
         _LOG.exception("crashed")
         journal.end(worker.git_dir, run, journal.FAILED, error=f"{type(error).__name__}: {error}")
-        _put_back(worker, asked)
         raise
     else:
         _LOG.info("done: %s", detail)
+        if asked:
+            note.done(worker.git_dir, asked)
         journal.end(worker.git_dir, run, journal.DONE, detail=detail)
-        return True
-    return _put_back(worker, asked)
-
-
-def _put_back(worker: Worker, asked: Note | None) -> bool:
-    """Keep the wish; True when a hook fired meanwhile, because then there is something new to try."""
-    if asked is None:
-        return False
-    newer = note.pending(worker.git_dir)
-    if note.folder(worker.git_dir).is_dir():
-        note.leave(worker.git_dir, asked)
-    return newer
 
 
 def _through_lease(worker: Worker, asked: Note) -> str:
@@ -137,6 +128,15 @@ def _settle(worker: Worker) -> None:
         if waited >= worker.pace.git_busy:
             raise TransientGitError(f"git is busy: {reason}", hint="gitindex sync")
         waited += _wait_for_git(worker, reason, waited)
+
+
+def _set_aside(worker: Worker, asked: Note | None) -> None:
+    """Keep the note unserved, unless a hook fired this very moment: it may have been the last of git's operation."""
+    if asked is not None:
+        return
+    asked = note.take(worker.git_dir)
+    if asked and 0 <= time.time() - asked.left_at < worker.pace.quiet:
+        note.leave(worker.git_dir, asked)
 
 
 def _debounce(worker: Worker) -> None:

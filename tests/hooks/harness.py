@@ -36,8 +36,8 @@ class Hooked:
     home: Path
 
     @classmethod
-    def install(cls, repo: GitRepo, python: str, home: Path) -> Hooked:
-        report = install(found(repo.root), python=python)
+    def install(cls, repo: GitRepo, python: str, home: Path, *, files: bool = False) -> Hooked:
+        report = install(found(repo.root), python=python, files=files)
         assert not report.refused
         home.mkdir(exist_ok=True)
         return cls(repo, home)

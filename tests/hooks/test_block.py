@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from gitindex.hooks import block
 from gitindex.hooks.block import Kind
+from gitindex.hooks.shim import Call
 
-CALL = ": our call"
+CALL = Call(alone=": our call", among=": our call, apart")
 
 foreign = st.builds(
     lambda shebang, body: shebang + body,
@@ -34,7 +35,7 @@ def test_remove_undoes_add(text: bytes) -> None:
 @given(foreign)
 def test_an_updated_block_still_comes_out_clean(text: bytes) -> None:
     """HK-4: a block of an older version, or of another installation, is replaced in place."""
-    with_us = block.add(text, ": the call of last year")
+    with_us = block.add(text, Call(": last year", ": last year, apart"))
     found = block.find(with_us)
     assert found is not None
     fresh = block.replace(with_us, found, CALL)
@@ -82,7 +83,7 @@ def test_a_chaining_file_knows_its_other_half() -> None:
 def test_a_failing_call_never_stops_the_hook(tmp_path: Path, shell: str, options: str) -> None:
     """HK-2, HK-4: the other hook's lines run, with its exit code and its stdin."""
     hook = tmp_path / "hook"
-    call = "( exit 7 ) </dev/null >/dev/null 2>&1 || :"
+    call = Call(alone="exit 7", among="( exit 7 ) </dev/null >/dev/null 2>&1 || :")
     hook.write_bytes(block.add(f"#!/usr/bin/env -S {shell}{options}\ncat; exit 3\n".encode(), call))
     hook.chmod(0o755)
     done = subprocess.run([hook], input=b"old new\n", capture_output=True, check=False)

@@ -14,6 +14,7 @@ from gitindex.hooks import block, note
 from gitindex.hooks.events import EVENTS
 from gitindex.hooks.install import install, status, uninstall
 from gitindex.hooks.reach import CONFIGURATION, DRY_RUN
+from gitindex.hooks.shim import Call
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, found, run
 
@@ -325,7 +326,7 @@ def test_git_lfs_hooks_still_run(
 
 
 def test_the_block_comes_before_anything_foreign() -> None:
-    text = block.add(b"#!/bin/sh\n# a comment\nexit 0\n", ": call")
+    text = block.add(b"#!/bin/sh\n# a comment\nexit 0\n", Call(": call", ": call"))
     found_at = block.find(text)
     assert found_at is not None
     assert block.is_first(text, found_at)

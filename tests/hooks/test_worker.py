@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ class Script:
 
     def index(self, commit_only: bool) -> str:
         self.calls.append(commit_only)
-        assert not note.pending(self.git_dir), "the note must be gone before HEAD is read"
+        assert not note.fresh(self.git_dir), "the note must be put aside before HEAD is read"
         if self.during:
             self.during.pop(0)()
         return f"run {len(self.calls)}"
@@ -158,8 +159,9 @@ def test_a_failure_is_written_down_and_keeps_the_note(script: Script) -> None:
     assert run is not None
     assert (run.result, run.error, run.hint) == (journal.FAILED, "it broke", "git fsck")
     assert "it broke" in (complaint(script.git_dir) or "")
-    note.take(script.git_dir)
-    assert complaint(script.git_dir) is None, "a foreground sync took the note: made good"
+    with note.taken(script.git_dir):
+        pass
+    assert complaint(script.git_dir) is None, "a foreground sync served the note: made good"
 
 
 def test_a_hook_after_a_failure_is_a_new_chance(script: Script) -> None:
@@ -209,7 +211,7 @@ def test_a_burst_is_waited_out_but_not_for_ever(script: Script) -> None:
 )
 def test_the_strongest_wish_wins(script: Script, notes: list[bool], commit_only: bool) -> None:
     """HK-1: a native hook asks for everything, pre-commit for committed content."""
-    note.take(script.git_dir)
+    note.withdraw(script.git_dir)
     for wish in notes:
         note.leave(script.git_dir, Note(commit_only=wish))
     script.work()
@@ -231,15 +233,88 @@ def test_uninstalled_under_a_running_worker(script: Script) -> None:
     assert not folder.exists()
 
 
-def test_a_foreground_sync_takes_the_note_and_returns_it_on_failure(script: Script) -> None:
+def test_a_foreground_sync_takes_the_note_and_keeps_it_on_failure(script: Script) -> None:
     with note.taken(script.git_dir) as asked:
         assert asked == Note(commit_only=False)
-        assert not note.pending(script.git_dir)
+        assert not note.fresh(script.git_dir)
+        assert note.pending(script.git_dir), "killed here, the wish is still on disk"
     assert not note.pending(script.git_dir)
     note.leave(script.git_dir, Note(commit_only=True))
     with pytest.raises(GitError), note.taken(script.git_dir):
         raise GitError("it broke")
     assert note.take(script.git_dir) == Note(commit_only=True)
+
+
+def test_a_note_that_another_took_meanwhile_is_theirs(script: Script) -> None:
+    """HK-3: a worker and a foreground sync at once; what the second was asked for outlives the first."""
+    first = note.take(script.git_dir)
+    assert first is not None
+    note.leave(script.git_dir, Note(commit_only=False))
+    second = note.take(script.git_dir)
+    assert second is not None
+    note.done(script.git_dir, first)
+    assert note.pending(script.git_dir)
+    note.done(script.git_dir, second)
+    assert not note.pending(script.git_dir)
+
+
+def test_a_hook_between_failure_and_unlock_is_a_new_chance(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HK-3: whoever finds the lock taken goes away, so its holder must look after letting go."""
+    end = journal.end
+
+    def end_while_somebody_commits(*arguments: Any, **named: Any) -> None:
+        end(*arguments, **named)
+        if len(script.calls) == 1:
+            note.leave(script.git_dir, Note(commit_only=False))
+
+    monkeypatch.setattr(journal, "end", end_while_somebody_commits)
+    script.during = [_raise(GitError("it broke"))]
+    script.work()
+    assert script.calls == [False, False]
+    assert not note.pending(script.git_dir)
+
+
+def test_giving_up_on_git_does_not_swallow_a_hook(script: Script) -> None:
+    """HK-3: the last hook of a rebase fires before git calls it ended, perhaps at the moment we give up."""
+    script.busy_for = {"rebase-merge": 10**9}
+    real = script.busy
+
+    def the_rebase_ends_as_we_give_up() -> str | None:
+        if sum(script.naps) > 30 and script.busy_for:
+            script.busy_for = {}
+            note.leave(script.git_dir, Note(commit_only=False))
+            return "rebase-merge"
+        return real()
+
+    script.busy = the_rebase_ends_as_we_give_up  # type: ignore[method-assign]
+    script.work(git_busy=30)
+    assert script.calls == [False]
+    assert not note.pending(script.git_dir)
+
+
+def test_a_killed_worker_keeps_its_note_and_is_visible(script: Script) -> None:
+    """HK-3: killed while indexing, when the note is no longer fresh; never silent."""
+    code = (
+        "import os, sys; from pathlib import Path; from gitindex.hooks import worker\n"
+        "worker.work(worker.Worker(Path(sys.argv[1]), lambda _: os.kill(os.getpid(), 9), lambda: None))"
+    )
+    subprocess.run([sys.executable, "-c", code, str(script.git_dir)], check=False)
+    assert "died" in (complaint(script.git_dir) or "")
+    note.leave(script.git_dir, Note(commit_only=True))
+    script.work()
+    assert script.calls == [False], "the stronger wish of the killed one is not forgotten"
+    assert complaint(script.git_dir) is None
+
+
+def test_the_lock_names_its_holder(script: Script) -> None:
+    """HK-3: hooks start no second worker while the first is named there; gone before the last look."""
+    lock = note.folder(script.git_dir) / "worker.lock"
+    script.during = [lambda: script.calls.append(int(lock.read_text()) == os.getpid())]
+    script.work()
+    assert script.calls == [False, True]
+    assert lock.read_text() == ""
 
 
 def test_an_unreadable_journal_is_no_journal(script: Script) -> None:

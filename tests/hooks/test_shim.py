@@ -1,0 +1,133 @@
+"""HK-2, HK-3: the shell part, in every shell that may run it and next to anybody's lines."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitindex.hooks import note, shim
+from gitindex.hooks.install import install
+from tests.gitrepo import GitRepo
+from tests.hooks.harness import Hooked, found, run, wait_for
+
+
+@pytest.fixture
+def counting(tmp_path: Path) -> Path:
+    """A Python that writes down that it was started, then runs the recording worker."""
+    script = tmp_path / "counting"
+    script.write_text(
+        f'#!/bin/sh\necho started >>"{tmp_path}/starts"\nexec "{sys.executable}" -P -m tests.hooks.recorder "$@"\n'
+    )
+    script.chmod(0o755)
+    return script
+
+
+@pytest.fixture
+def held(counting: Path, repo: GitRepo, home: Path) -> Hooked:
+    """A repository whose one worker is at work and told to stay there."""
+    hooked = Hooked.install(repo, str(counting), home / ".gitindex")
+    (hooked.home / "hold").touch()
+    repo.commit("first", **{"a.py": "a = 1\n"})
+    wait_for(lambda: hooked.steps())
+    return hooked
+
+
+def _starts(hooked: Hooked) -> int:
+    return len((hooked.home.parent.parent / "starts").read_text().split())
+
+
+def _let_go(hooked: Hooked) -> None:
+    (hooked.home / "hold").unlink()
+    assert hooked.settle()[-1]["head"] == hooked.head
+
+
+def test_a_burst_starts_one_worker(held: Hooked) -> None:
+    """HK-3: whoever leaves a note while a worker lives need not start another, and is served."""
+    for number in range(5):
+        held.repo.commit(f"{number}")
+    assert note.fresh(held.git_dir)
+    _let_go(held)
+    assert len(held.runs()) == 2
+    assert _starts(held) == 1 if os.path.isdir("/proc/self") else 6
+
+
+@pytest.mark.parametrize("holder", ["dead", "stranger", "nonsense"])
+def test_a_name_in_the_lock_is_not_believed_blindly(held: Hooked, holder: str) -> None:
+    """HK-3: a killed worker leaves its number behind, and the system gives it to somebody else."""
+    _let_go(held)
+    names = {"dead": "999999999", "stranger": str(os.getpid()), "nonsense": "../../etc"}
+    (note.folder(held.git_dir) / "worker.lock").write_text(names[holder] + "\n")
+    held.repo.commit("second")
+    assert held.settle()[-1]["head"] == held.head
+    assert (note.folder(held.git_dir) / "worker.lock").read_text() == ""
+
+
+LINES = """
+set -euC
+job() { sleep 0.05; }
+job & wait
+cat >>"$1.out"; echo "$# $2" >>"$1.out"; exit 5
+"""
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("theirs", ["before", "after"])
+def test_nobody_is_disturbed(
+    repo: GitRepo, recorder: str, home: Path, tmp_path: Path, shell: str, theirs: str
+) -> None:
+    """HK-2, HK-4: options, `wait`, arguments, stdin and exit code of lines around ours; git's view of the pipe."""
+    hook = repo.root / ".git/hooks/post-rewrite"
+    if theirs == "before":
+        hook.write_text(f"#!/usr/bin/env {shell}{LINES}")
+        hook.chmod(0o755)
+    hooked = Hooked.install(repo, recorder, home / ".gitindex", files=True)
+    if theirs == "after":
+        hook.write_text(hook.read_text().replace("#!/bin/sh", f"#!/usr/bin/env {shell}") + LINES)
+    (hooked.home / "hold").touch()
+    out = str(tmp_path / "x")
+    script = 'printf "old new\\n" | .git/hooks/post-rewrite "$1" second'
+    done = run("sh", "-c", script, "sh", out, cwd=repo.root, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (5, "", "")
+    assert Path(out + ".out").read_text() == "old new\n2 second\n"
+    assert note.pending(hooked.git_dir)
+    (hooked.home / "hold").unlink()
+    repo.commit("x")
+    hooked.settle()
+
+
+@pytest.mark.parametrize("shell", [["sh"], ["bash"], ["bash", "--posix"]])
+def test_run_directly(repo: GitRepo, recorder: str, home: Path, tmp_path: Path, shell: list[str]) -> None:
+    """HK-1: as pre-commit runs it, by whatever `sh` is."""
+    repo.commit("first")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "gitindex").symlink_to(recorder)
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    done = run(*shell, str(shim.path()), cwd=repo.root, PATH=path, PRE_COMMIT="1")
+    assert (done.stdout, done.stderr) == ("", "")
+    (seen,) = Hooked(repo, home / ".gitindex").settle()
+    assert (seen["commit_only"], seen["session"], seen["cwd"]) == (True, True, "/")
+
+
+def test_commits_of_a_rebase_start_nothing(repo: GitRepo, counting: Path, home: Path) -> None:
+    """HK-3: each leaves a note; the worker of the rebase's first checkout, or its last hook, serves them."""
+    hooked = Hooked.install(repo, str(counting), home / ".gitindex", files=True)
+    (repo.root / ".git/rebase-merge").mkdir()
+    run(".git/hooks/post-commit", cwd=repo.root)
+    assert note.fresh(hooked.git_dir)
+    (repo.root / ".git/rebase-merge").rmdir()
+    repo.commit("x")
+    hooked.settle()
+    assert _starts(hooked) == 1
+
+
+def test_the_shim_is_executable_and_says_nothing_when_it_cannot_write(repo: GitRepo, recorder: str) -> None:
+    """HK-2: exit 0 and silence, also where the note's place is taken."""
+    assert stat.S_IMODE(shim.path().stat().st_mode) & 0o111
+    install(found(repo.root), python=recorder, files=True)
+    (repo.root / ".git/gitindex/pending").mkdir(parents=True)
+    done = run(".git/hooks/post-commit", cwd=repo.root)
+    assert (done.stdout, done.stderr) == ("", "")
