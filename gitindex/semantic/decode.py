@@ -16,7 +16,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -206,6 +206,8 @@ class Decoded:
         message = self._file.document(first, schema.wire())
         for span in more:
             message.MergeFrom(self._file.document(span, schema.wire()))
+        if more:
+            _keep_first(message.symbols)
         infos = list(message.symbols)
         find, hash_of, names = self._interner.ids.get, self._table.hash_of, self._table.names
         spelled = [info.symbol for info in infos]
@@ -311,6 +313,13 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
+
+
+def _keep_first(infos: Any) -> None:
+    """One description per symbol: duplicate documents repeat them."""
+    once = list({info.symbol: info for info in reversed(infos)}.values())[::-1]
+    del infos[:]
+    infos.extend(once)
 
 
 def _definition_rows(parts: list[Part], owner: Ints, index: Ints, ids: Small, rows: Small) -> Small:

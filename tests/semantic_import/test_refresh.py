@@ -1,8 +1,7 @@
-"""`refresh` from commit to published documents: deltas, supersession, failures, compaction (SE-3, SE-4, SE-7)."""
+"""`refresh` from commit to published documents: deltas, scopes, compaction, other writers (SE-3, SE-4, SE-7)."""
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,10 +13,8 @@ from gitindex.lifecycle.compact import compact, compact_runs
 from gitindex.lifecycle.digest import digest
 from gitindex.ops import jobs
 from gitindex.scip.symbols import hash64
-from gitindex.semantic.process import Caps
-from gitindex.store import manifests, steps
+from gitindex.store import steps
 from gitindex.view.snapshot import SEMANTIC, open_active
-from tests.scip import writer
 from tests.semantic_import.crashing import kill_at
 from tests.semantic_import.project import Project, scip_of, symbol
 
@@ -110,97 +107,6 @@ def test_part_of_a_project_can_be_refreshed(project: Project):
         project.refresh(files=("README.md",))
     with pytest.raises(UsageError):
         project.refresh(contexts=("cobol",))
-
-
-def test_head_moving_during_the_run_discards_the_output(project: Project):
-    """SE-3: whatever the step at which HEAD moves, nothing of the old commit is published."""
-    for step in ("refresh.indexed", "refresh.checked", "import.write", "import.lease", "publish.gate"):
-        project.change("other.py", f"def lonely():\n    return '{step}'\n")
-        project.sync()
-        before = manifests.active_id(project.codebase.layout)
-        moved = []
-
-        def move(name: str, wanted: str = step, moved: list = moved) -> None:
-            if name == wanted and not moved:
-                moved.append(project.repo.commit("meanwhile", **{"README.md": f"# {wanted}\n"}))
-
-        steps.observe(move)
-        try:
-            report = project.refresh(catch_up=False)
-        finally:
-            steps.observe(None)
-        assert moved, step
-        assert [item.outcome for item in report.contexts] == ["superseded"], step
-        assert manifests.active_id(project.codebase.layout) == before, step
-    assert project.refresh().status == "ok"
-
-
-FAILURES = {
-    "crashing": ({"exit": 3}, {}, "crashed"),
-    "hanging": ({"hang": 1}, {"caps": Caps(seconds=0.5)}, "timed_out"),
-    "out of memory": (
-        {"eat": 300, "hang": 1},
-        {"caps": Caps(seconds=20, memory_bytes=100 << 20)},
-        "out_of_memory",
-    ),
-    "truncated": ({"cut": 200}, {}, "truncated_output"),
-}
-
-
-@pytest.mark.parametrize("name", FAILURES)
-def test_a_failing_tool_leaves_nothing_half_imported(project: Project, name: str):
-    """SE-2, SE-3: a named diagnosis, the old documents, no new snapshot, nothing in staging."""
-    project.refresh()
-    before = all_documents(project), manifests.active_id(project.codebase.layout)
-    project.repo.commit("change", **{"other.py": "def lonely():\n    return 9\n"})
-    project.sync()
-    active = manifests.active_id(project.codebase.layout)
-    step, options, diagnosis = FAILURES[name]
-    project.answer(**step)
-    report = project.refresh(**options)
-    (failed,) = report.contexts
-    assert (report.status, failed.outcome, failed.diagnosis) == ("failed", "failed", diagnosis), failed
-    assert (all_documents(project), manifests.active_id(project.codebase.layout)) == (before[0], active)
-    assert not any(project.codebase.layout.staging.iterdir())
-    listed = jobs.listing(project.codebase)["jobs"][0]
-    assert listed["status"] == "failed"
-    assert listed["error"].startswith(diagnosis)
-
-
-def test_hostile_and_useless_indexes_are_named(project: Project):
-    """SE-2, SE-7: hostile paths and duplicates are refused one by one, an index about nothing as a whole."""
-    project.refresh()
-    good = [writer.document(path, []) for path in ("../../etc/passwd", "/etc/passwd", "nowhere.py")]
-    real = scip_of(project.files)
-    hostile = writer.index(*good, tool="scip-python") + real + real  # protobuf: the documents of all three
-    project.change("other.py", "def lonely():\n    return 4\n")
-    project.answer(hostile)
-    (done,) = project.refresh().contexts
-    assert done.outcome == "refreshed"
-    assert sorted(reason for _, reason in done.detail["rejected"]) == [
-        "absolute path",
-        "leaves the repository",
-        "not a tracked file",
-    ]
-    assert places(project) == [("report.py", 1, 20), ("report.py", 5, 12), ("shapes.py", 6, 7)]
-    for data, diagnosis in (
-        (writer.index(tool="scip-python"), "no_documents"),
-        (writer.index(writer.document("elsewhere/x.py", []), tool="scip-python"), "wrong_root"),
-    ):
-        project.change("other.py", f"def lonely():\n    return '{diagnosis}'\n")
-        project.answer(data)
-        (failed,) = project.refresh().contexts
-        assert failed.diagnosis == diagnosis
-
-
-def test_a_missing_tool_is_unavailable_not_an_error_of_the_index(tmp_path: Path):
-    """SE-2: the report says how to get it."""
-    project = Project(tmp_path)
-    os.unlink(project.tool.directory / "scip-python")
-    report = project.refresh()
-    (missing,) = report.contexts
-    assert (report.status, missing.outcome, missing.diagnosis) == ("failed", "unavailable", "missing_tool")
-    assert "indexers install" in missing.next
 
 
 def test_compaction_keeps_documents_and_the_digest(project: Project):
