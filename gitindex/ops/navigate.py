@@ -206,8 +206,11 @@ def _said(read: Reading, name: str, found: list[Definition]) -> dict[str, Any]:
         extra["hover"] = exact.hover(read.key(at.path), at.line, at.column)
     elif len(found) == 1:
         extra["hover"] = exact.hover(*found[0].place)
-    if len(found) == 1:
-        extra["implementations"] = [symbol.to_json(item) for item in exact.implementations(found[0])]
+    if len(found) == 1 or (
+        found and "hover" in extra
+    ):  # a position may mean merged declarations: all are meant
+        several = (item for meant in found for item in exact.implementations(meant))
+        extra["implementations"] = [symbol.to_json(item) for item in dict.fromkeys(several)]
     return extra
 
 
