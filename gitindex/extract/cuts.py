@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
+
+import numpy as np
 
 from gitindex.extract.source import Source
 
 _WHOLE = 1.5  # times the target: below this a definition is never cut
 _CRUMB = 0.08  # times the target: a closing brace or so joins what stands before it
+_LOOKED_AT = 200  # bytes of a line: white space beyond makes it blank
+_AFTER_BLANK = 1000
+_NEVER = 1 << 30
 
 Range = tuple[int, int]  # 0-based rows, half-open
 
@@ -125,20 +131,21 @@ class _Cutter:
     def _best(self, first: int, end: int) -> int:
         """The row in the second half at which cutting hurts least: after a blank line, else a shallow one."""
         half = bisect_right(self._chars, self._chars[first] + self._target // 2, first + 1, end)
-        best, cost = end, 1 << 30
-        for row in range(end, max(half, first + 1) - 1, -1):
-            blank, indent = self._shape(row)
-            if blank:
-                continue
-            before, _ = self._shape(row - 1)
-            price = indent - (1000 if before else 0)
-            if price < cost:
-                best, cost = row, price
-        return best
+        low = max(half, first + 1)
+        prices = self._prices[low : end + 1]
+        if not prices:
+            return end
+        best = min(prices)
+        if best >= _NEVER:
+            return end
+        return end - prices[::-1].index(best)  # of equals the last
 
-    def _shape(self, row: int) -> tuple[bool, int]:
-        starts = self._source.starts
-        end = starts[row + 1] if row + 1 < len(starts) else len(self._source.data)
-        line = self._source.data[starts[row] : min(end, starts[row] + 200)]
-        stripped = line.lstrip()
-        return not stripped, len(line) - len(stripped)
+    @cached_property
+    def _prices(self) -> list[int]:
+        """What cutting before each row costs: its indent, less after a blank line; never before a blank one."""
+        indents = self._source.indents(_LOOKED_AT)
+        blank = indents < 0
+        prices = np.where(blank, _NEVER, indents)
+        prices[1:][blank[:-1] & ~blank[1:]] -= _AFTER_BLANK
+        result: list[int] = prices.tolist()
+        return result

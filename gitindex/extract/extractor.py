@@ -6,15 +6,14 @@ file as a whole does not.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitindex.extract import frontmatter, grammars
 from gitindex.extract.anchor import anchor
 from gitindex.extract.calls import calls
 from gitindex.extract.chunks import chunks
+from gitindex.extract.collection import no_collection
 from gitindex.extract.comments import Leads
 from gitindex.extract.definitions import Reader, docstring
 from gitindex.extract.depth import too_deep
@@ -49,7 +48,7 @@ class _Facts(NamedTuple):
 def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: bool = False) -> Extraction:
     """`path_key` matters only for the language it names. `text_only`: no parser may see these bytes."""
     language = language_of(path_key, data[:256])
-    with _no_collection():
+    with no_collection():
         source = Source(data)
         matter = frontmatter.split(data) if language in frontmatter.LANGUAGES else None
         facts = (
@@ -73,18 +72,6 @@ def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: b
         noted,
         truncated,
     )
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Extraction makes many objects and no cycles: collecting in between is a tenth of its time, for nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _facts(source: Source, language: str, matter_lines: int) -> _Facts:

@@ -61,12 +61,14 @@ def _grouped(
     source: Source, words: list[bytes], starts: NDArray[np.int64], without: frozenset[bytes]
 ) -> tuple[Identifier, ...]:
     """Sorted by name; positions ascend, as `starts` do. What starts like no name is left out, and over-long words."""
-    found = set(words) - without
-    names = sorted(word for word in found if len(word) <= _MAX_NAME and word[0] in _FIRST_BYTES)
+    names = sorted(
+        word for word in set(words) - without if len(word) <= _MAX_NAME and word[0] in _FIRST_BYTES
+    )
     if not names:
         return ()
-    rank = dict(zip(names, range(len(names)), strict=True))
-    groups = np.array([rank.get(word, -1) for word in words], dtype=np.int32)
+    rank = dict.fromkeys(words, -1)
+    rank.update(zip(names, range(len(names)), strict=True))
+    groups = np.fromiter(map(rank.__getitem__, words), np.int32, len(words))
     order = groups.argsort(kind="stable")
     groups = groups[order]
     bounds = groups.searchsorted(np.arange(len(names) + 1))

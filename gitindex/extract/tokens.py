@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-TOKENS_VERSION = "1"
+TOKENS_VERSION = "2"
 MAX_TOKEN = 40
 
 # An acronym before a capitalised word, a (capitalised) word, an acronym, or digits.
@@ -36,4 +36,4 @@ def terms(text: str) -> str:
 
 def identifiers(text: str) -> str:
     """Distinct whole identifiers, lower-case, in order of first appearance."""
-    return " ".join(dict.fromkeys(name[:MAX_TOKEN] for name in _IDENTIFIER.findall(text.lower())))
+    return " ".join(dict.fromkeys(name.lower()[:MAX_TOKEN] for name in _IDENTIFIER.findall(text)))

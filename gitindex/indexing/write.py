@@ -6,10 +6,12 @@ Nothing here is visible to anybody: `store.publish` makes it so. Memory is bound
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from gitindex.extract.collection import no_collection
 from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.files.policy import Policy
 from gitindex.indexing import plan as planning
@@ -71,6 +73,11 @@ class Outcome:
 
 def write(task: Task, plan: Plan) -> Outcome:
     """Write `plan` into a staging directory of its own."""
+    with no_collection():
+        return _write(task, plan)
+
+
+def _write(task: Task, plan: Plan) -> Outcome:
     folder = publish.begin(task.layout, task.snapshot_id)
     linked = _start_lexical(task, folder / "lexical")
     run = _Run(task, plan, folder)
@@ -135,15 +142,18 @@ class _Run:
     def finish(self, graves: list[tuple[str, str]], marker: dict[str, Any]) -> tuple[Written, ...]:
         """Close every file. Tombstones stand with the first new segment, the marker in the newest table."""
         self._task.check()
-        steps.reach("publish.chunks")
-        for segment in self._segments:
-            segment.write_table(marker if segment is self._segments[-1] else None)
-        steps.reach("publish.facts")
-        written = tuple(
-            segment.write_facts(graves if segment is self._segments[0] else ()) for segment in self._segments
-        )
-        steps.reach("publish.lexical")
-        self._words.finish()
+        with ThreadPoolExecutor(1) as beside:  # native code that needs nothing of the tables
+            committed = beside.submit(self._words.finish)
+            steps.reach("publish.chunks")
+            for segment in self._segments:
+                segment.write_table(marker if segment is self._segments[-1] else None)
+            steps.reach("publish.facts")
+            written = tuple(
+                segment.write_facts(graves if segment is self._segments[0] else ())
+                for segment in self._segments
+            )
+            steps.reach("publish.lexical")
+            committed.result()
         return written
 
     def _extracted(self) -> Iterator[tuple[FileRecord, Extraction | None]]:

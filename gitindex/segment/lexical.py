@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -59,7 +60,8 @@ class LexicalWriter:
         self._gone: list[str] = []
         self._aside = lexicalparts.set_aside(path)
         index = tantivy.Index(self._schema, path=str(path), reuse=True)
-        self._writer = index.writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 2 if bulk else 1)
+        # One thread keeps up with the one that feeds it, and makes fewer, larger segments than two.
+        self._writer = index.writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 1)
 
     def delete(self, path: str) -> None:
         self._writer.delete_documents_by_term("path", path)
@@ -67,24 +69,27 @@ class LexicalWriter:
 
     def add(self, path: str, language: str, chunks: Sequence[Chunk]) -> None:
         path_terms = tokens.terms(path)
-        for chunk in chunks:
-            document = self._tantivy.Document()
-            document.add_text("path", path)
-            document.add_unsigned("ordinal", chunk.ordinal)
-            document.add_text("kind", chunk.kind)
-            document.add_text("language", language)
-            document.add_unsigned("start_line", chunk.start_line)
-            document.add_unsigned("end_line", chunk.end_line)
-            document.add_text("symbol", chunk.symbol)
-            document.add_text("symbol_kind", chunk.symbol_kind)
-            document.add_bytes("chunk_hash", bytes.fromhex(chunk.chunk_hash))
-            document.add_bytes("body", chunk.text.encode())
-            document.add_text("terms", chunk.terms)
-            document.add_text("idents", chunk.idents)
-            document.add_text("names", _name_terms(chunk.names))
-            document.add_text("path_terms", path_terms)
-            with self._told():
-                self._writer.add_document(document)
+        with self._told():
+            for chunk in chunks:
+                self._writer.add_document(self._document(path, path_terms, language, chunk))
+
+    def _document(self, path: str, path_terms: str, language: str, chunk: Chunk) -> tantivy.Document:
+        document = self._tantivy.Document()
+        document.add_text("path", path)
+        document.add_unsigned("ordinal", chunk.ordinal)
+        document.add_text("kind", chunk.kind)
+        document.add_text("language", language)
+        document.add_unsigned("start_line", chunk.start_line)
+        document.add_unsigned("end_line", chunk.end_line)
+        document.add_text("symbol", chunk.symbol)
+        document.add_text("symbol_kind", chunk.symbol_kind)
+        document.add_bytes("chunk_hash", bytes.fromhex(chunk.chunk_hash))
+        document.add_bytes("body", chunk.text.encode())
+        document.add_text("terms", chunk.terms)
+        document.add_text("idents", chunk.idents)
+        document.add_text("names", _name_terms(chunk.names))
+        document.add_text("path_terms", path_terms)
+        return document
 
     def finish(self) -> None:
         """Commit and wait for merges, so that the directory does not change any more."""
@@ -204,9 +209,12 @@ def _schema() -> tantivy.Schema:
 
 def _name_terms(names: str) -> str:
     """Whole names and their sub-words: `getItem` is found as getitem, get and item."""
-    return " ".join(
-        part for name in names.split() for part in dict.fromkeys((name.lower(), *tokens.subwords(name)))
-    )
+    return " ".join(map(_name_and_parts, names.split()))
+
+
+@lru_cache(maxsize=65536)
+def _name_and_parts(name: str) -> str:
+    return " ".join(dict.fromkeys((name.lower(), *tokens.subwords(name))))
 
 
 def _document(stored: Any) -> Document:

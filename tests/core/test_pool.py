@@ -19,11 +19,14 @@ def test_workers_and_this_process_agree():
     assert list(pool.extractions(FILES, SETTINGS, 2)) == list(pool.extractions(FILES, SETTINGS, 1))
 
 
-def fatal(batch: pool.Batch, settings: IndexSettings) -> list[object]:
+extract_batch = pool._extract_batch
+
+
+def fatal(batch: pool.Batch, settings: IndexSettings) -> bytes:
     """What a crashing grammar does to its process, at one file."""
     if any(path == "m77.py" for path, _ in batch):
         os.kill(os.getpid(), signal.SIGSEGV)
-    return [extractor.extract(path, data, settings) for path, data in batch]
+    return extract_batch(batch, settings)
 
 
 def test_a_file_that_kills_its_worker_keeps_its_text(monkeypatch: pytest.MonkeyPatch):
