@@ -1,15 +1,17 @@
-"""Timing: warm-up, repetitions, medians and spread; wall, CPU and peak memory of child processes."""
+"""Timing: warm-up, repetitions, medians and spread; wall, CPU and peak memory of child processes; rows and curves."""
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,10 @@ class Timing:
 
 def show(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def mebibytes(size: float) -> str:
+    return f"{size / 2**20:.1f} MiB"
 
 
 def summary(samples: Sequence[float]) -> Timing:
@@ -83,6 +89,16 @@ def environment(home: Path) -> dict[str, str]:
     return {**os.environ, "GITINDEX_HOME": str(home), "PYTHONPATH": path}
 
 
+def disk(folder: Path) -> int:
+    """Bytes of the files below; hard links count once."""
+    seen: dict[int, int] = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            info = path.stat()
+            seen[info.st_ino] = info.st_size
+    return sum(seen.values())
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of a report: what, measured against what, the bound it must keep."""
@@ -102,13 +118,53 @@ class Row:
         return {**asdict(self), "kept": self.kept}
 
 
-def table(rows: Sequence[Row]) -> str:
+@dataclass(frozen=True)
+class Curve:
+    """Cost against size."""
+
+    name: str
+    x: str  # what grows, with its unit
+    y: str  # what it costs, with its unit
+    points: tuple[tuple[float, float], ...]
+    note: str = ""
+
+    @property
+    def slope(self) -> float | None:
+        """Of the least-squares line through the logarithms: 1 is linear, 0 does not grow at all."""
+        pairs = [(math.log(x), math.log(y)) for x, y in self.points if x > 0 and y > 0]
+        if len({x for x, _ in pairs}) < 2:
+            return None
+        return statistics.linear_regression(*zip(*pairs, strict=True)).slope
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "slope": self.slope}
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one benchmark found: rows with bounds, curves to draw, free Markdown below them, and its numbers."""
+
+    rows: list[Row] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
+    text: str = ""
+    data: Any = None
+
+
+def anchor(section: str, name: str) -> str:
+    """The name of a row that documents link to: `docs/benchmarks/README.md#query-cold-lexical-search`."""
+    return re.sub(r"[^a-z0-9]+", "-", f"{section} {name}".lower()).strip("-")
+
+
+def table(rows: Sequence[Row], section: str = "") -> str:
     lines = ["| what | measured | against | ratio | bound | |", "|---|---|---|---|---|---|"]
+    seen: set[str] = set()
     for row in rows:
         ratio = f"{row.ratio:.2f}" if row.ratio is not None else ""
         bound = f"≤ {row.bound:g}" if row.bound is not None else ""
         verdict = "" if row.bound is None else "kept" if row.kept else "**missed**"
-        lines.append(
-            f"| {row.name} | {row.value} | {row.baseline} | {ratio} | {bound} | {verdict} {row.note} |"
-        )
+        mark = anchor(section, row.name)
+        place = f'<a id="{mark}"></a>' if section and mark not in seen else ""
+        seen.add(mark)
+        told = f"{verdict} {row.note}".strip()
+        lines.append(f"| {place}{row.name} | {row.value} | {row.baseline} | {ratio} | {bound} | {told} |")
     return "\n".join(lines)

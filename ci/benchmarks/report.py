@@ -1,0 +1,159 @@
+"""The results page: everything one run measured, with when, where and how. Host names and paths stay out of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+from benchmarks.measure import Curve, Section, anchor, show, table
+
+TITLES = {
+    "build": "Full build",
+    "sync": "Incremental sync",
+    "query": "Queries",
+    "hooks": "Hooks",
+    "share": "Sharing",
+    "semantic": "Exact intelligence",
+    "retrieval": "Retrieval quality",
+    "peers": "Against other tools",
+    "scale": "Growth",
+}
+# Shown only where the row misses its bound in the run at hand.
+REASONS = {
+    "full build, no vectors": "the floor parses and indexes only; a build also extracts symbols, calls, identifiers "
+    "and sub-words, hashes and fsyncs every file. Where the rest goes: [profiles.md](profiles.md).",
+    "cold lexical search": "most of it is starting Python and importing modules; the search itself is the warm figure. "
+    "[profiles.md](profiles.md) lists what is imported.",
+    "cold lexical search over interpreter start": "as above: importing, not searching.",
+    "git commit with native hooks, added median": "starting `sh` for the hook is most of it; the shim itself runs "
+    "builtins only.",
+    "import, CPU": "decoding alone looks at no text; an import checks every occurrence against its file.",
+}
+INTRO = """# Where we stand
+
+Made by one run of `ci/bench`; do not edit. Every row is measured against something in the same run, and a row that
+misses its bound says so. Times are medians (lowest–highest, n = repetitions) unless a row says otherwise. Corpora are
+source distributions from the package registries, committed to fresh repositories (`ci/benchmarks/corpus.py`).
+"""
+
+
+def machine(quick: bool) -> dict[str, Any]:
+    """When, where, how; the command without the directories of whoever ran it."""
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cores": os.cpu_count(),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "git": _version("git", "--version"),
+        "quick": quick,
+        "command": command(sys.argv[1:]),
+    }
+
+
+def command(arguments: list[str]) -> str:
+    """The command line as anybody would type it: the cache and files outside docs have no place here."""
+    kept, skip = [], False
+    for argument in arguments:
+        if skip:
+            skip = False
+        elif argument in ("--cache", "--json", "--markdown", "--plots"):
+            skip = True
+        elif not re.match("--(cache|json|markdown|plots)=", argument):
+            kept.append(argument)
+    return " ".join(["ci/bench", *kept])
+
+
+def _version(*arguments: str) -> str:
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    found = re.search(r"\d+(\.\d+)+", done.stdout)
+    return found[0] if found else "unknown"
+
+
+def page(
+    about: dict[str, Any], found: dict[str, Section], seconds: dict[str, float], drawings: dict[str, str]
+) -> str:
+    """The whole page as Markdown; `drawings` are file names by curve group."""
+    parts = [INTRO, _about(about, seconds), verdict(found)]
+    for name, section in found.items():
+        parts.append(f"## {TITLES.get(name, name)}\n")
+        parts.append(body(name, section, drawings) + "\n")
+    parts.append(missed(found))
+    parts.append(
+        "Retrieval quality by project: [retrieval.md](retrieval.md). Where the time goes: [profiles.md](profiles.md)."
+    )
+    return "\n".join(part for part in parts if part).rstrip() + "\n"
+
+
+def body(name: str, section: Section, drawings: dict[str, str]) -> str:
+    rows = table(section.rows, name) if section.rows else ""
+    grown = curves(section.curves, drawings) if section.curves else ""
+    return "\n\n".join(part.strip() for part in (rows, grown, section.text) if part)
+
+
+def _about(about: dict[str, Any], seconds: dict[str, float]) -> str:
+    spent = ", ".join(f"{name} {value:.0f} s" for name, value in seconds.items())
+    return (
+        f"Measured {about['at'][:10]} on {about['cores']} cores, {about['memory_gib']} GiB, {about['system']}, "
+        f"Python {about['python']}, git {about['git']}, with:\n\n```sh\n{about['command']}\n```\n\n"
+        f"The run took {show(sum(seconds.values()))} ({spent}).\n"
+    )
+
+
+def verdict(found: dict[str, Section]) -> str:
+    bounded = [row for section in found.values() for row in section.rows if row.bound is not None]
+    kept = sum(row.kept for row in bounded)
+    return f"**{kept} of {len(bounded)} bounds kept.**\n"
+
+
+def missed(found: dict[str, Section]) -> str:
+    """One line per miss, with its reason where one is known."""
+    lines = [
+        f"- [{row.name}](#{anchor(name, row.name)}): {row.ratio:.2f} against {row.bound:g}"
+        + (f"; {REASONS[row.name]}" if row.name in REASONS else ".")
+        for name, section in found.items()
+        for row in section.rows
+        if not row.kept and row.ratio is not None and row.bound is not None
+    ]
+    return "\n".join(["## What missed its bound\n", *lines, ""]) if lines else ""
+
+
+def groups(found: dict[str, Section]) -> dict[str, list[Curve]]:
+    """Curves that share both axes are drawn together."""
+    made: dict[str, list[Curve]] = {}
+    for section in found.values():
+        for curve in section.curves:
+            made.setdefault(f"{curve.y} by {curve.x}", []).append(curve)
+    return made
+
+
+def drawing_name(group: str) -> str:
+    return f"{anchor('', group.partition(' by ')[2])}-{anchor('', group.partition(' by ')[0])}.svg"
+
+
+def curves(found: list[Curve], drawings: dict[str, str]) -> str:
+    """A line per curve with its points, then the drawings."""
+    lines = ["| cost | against | points | slope | |", "|---|---|---|---|---|"]
+    for curve in found:
+        points = ", ".join(f"{_short(x)}: {_short(y)}" for x, y in curve.points)
+        slope = f"{curve.slope:.2f}" if curve.slope is not None else ""
+        place = f'<a id="{anchor("scale", curve.name)}"></a>'
+        lines.append(f"| {place}{curve.name}, {curve.y} | {curve.x} | {points} | {slope} | {curve.note} |")
+    lines += [
+        "",
+        "The slope is that of the line fitted through the logarithms: 1 is linear, 0 does not grow.",
+        "",
+    ]
+    for group in dict.fromkeys(f"{curve.y} by {curve.x}" for curve in found):
+        if group in drawings:
+            lines.append(f"![{group}]({drawings[group]})")
+    return "\n".join(lines)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
