@@ -29,6 +29,12 @@ def _text(found: dict[str, Any]) -> str:
         ("compaction saves", output.size(found["compaction"]["bytes_saved"])),
         ("snapshots", str(found["snapshots"])),
         ("embedder", found["embedding"]["identity"]),
+        ("vectors", _vectors(found["embedding"])),
     ]
     rows += [(f"last publish: {name}", f"{value:,} ms") for name, value in found["last_publish_ms"].items()]
     return output.table(rows)
+
+
+def _vectors(embedding: dict[str, Any]) -> str:
+    rate = f", hit rate {embedding['hit_rate']:.0%}" if embedding["hit_rate"] is not None else ""
+    return f"{embedding['embedded']:,} computed, {embedding['reused']:,} reused{rate}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from gitindex.indexing.vectors import Vectors
 from gitindex.indexing.write import Outcome
 from gitindex.model.changes import ChangeSet
 from gitindex.model.manifest import Counts, FileError, Manifest
@@ -19,7 +20,10 @@ class SyncReport:
     changes: dict[str, int]
     counts: dict[str, int]
     elapsed_ms: int
-    timings_ms: dict[str, int]
+    timings_ms: dict[str, int]  # of the whole: plan, write, publish
+    phases_ms: dict[str, int]  # of its named steps, in their order
+    embedded: int  # chunks whose vectors were computed, and those that were known
+    reused: int
     commit: str | None
     degraded: bool
     errors: tuple[FileError, ...]
@@ -36,6 +40,9 @@ def unchanged(manifest: Manifest, started: float) -> SyncReport:
         counts=_short(manifest.counts),
         elapsed_ms=elapsed(started),
         timings_ms={},
+        phases_ms={},
+        embedded=0,
+        reused=0,
         commit=manifest.git.head_sha,
         degraded=manifest.degraded,
         errors=manifest.errors,
@@ -43,7 +50,13 @@ def unchanged(manifest: Manifest, started: float) -> SyncReport:
 
 
 def published(
-    manifest: Manifest, outcome: Outcome, started: float, written: float, seeded: str | None
+    manifest: Manifest,
+    outcome: Outcome,
+    vectors: Vectors,
+    phases: dict[str, int],
+    started: float,
+    written: float,
+    seeded: str | None,
 ) -> SyncReport:
     return SyncReport(
         status="ok",
@@ -54,6 +67,9 @@ def published(
         counts=_short(manifest.counts),
         elapsed_ms=elapsed(started),
         timings_ms={**manifest.timings_ms, "publish": elapsed(written)},
+        phases_ms=phases,
+        embedded=vectors.embedded,
+        reused=vectors.reused,
         commit=manifest.git.head_sha,
         degraded=manifest.degraded,
         errors=manifest.errors,

@@ -1,14 +1,16 @@
-"""`stats`: where the bytes and the milliseconds go."""
+"""`stats`: where the bytes and the milliseconds go, and what a compaction would save."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from gitindex.lifecycle import compact
+from gitindex.model.manifest import Artifact, Manifest
 from gitindex.ops.codebase import Codebase
-from gitindex.store import manifests
+from gitindex.store import log, manifests
 from gitindex.view.snapshot import SnapshotView
 
 _LAYERS = {"tables": "tables/", "facts": "segments/", "lexical": "lexical/", "snapshots": "snapshots/"}
@@ -17,8 +19,7 @@ _LAYERS = {"tables": "tables/", "facts": "segments/", "lexical": "lexical/", "sn
 def stats(codebase: Codebase, view: SnapshotView) -> dict[str, Any]:
     manifest = view.manifest
     sizes = {name: _size(manifest.artifacts(), prefix) for name, prefix in _LAYERS.items()}
-    rows = sum(segment.rows for segment in manifest.segments)
-    dead = rows - manifest.counts.chunks_indexed
+    syncs = log.entries(codebase.layout, "sync")
     return {
         "status": "ok",
         "snapshot_id": manifest.snapshot_id,
@@ -26,20 +27,57 @@ def stats(codebase: Codebase, view: SnapshotView) -> dict[str, Any]:
         "ratio": round(sum(sizes.values()) / max(1, manifest.counts.text_bytes), 2),
         "segments": len(manifest.segments),
         "tombstones": manifest.tombstone_count,
-        "rows": {"live": manifest.counts.chunks_indexed, "dead": dead},
-        "compaction": {
-            "overdue": compact.overdue(manifest),
-            "segments_after": 1 if manifest.segments else 0,
-            "bytes_saved": round(sizes["tables"] * dead / rows) if rows else 0,
-        },
+        "rows": _rows(manifest),
+        "compaction": _compaction(view),
         "snapshots": len(manifests.ids(codebase.layout)),
         "languages": dict(manifest.counts.languages),
-        "embedding": {"identity": manifest.embedder, "cached_vectors": _cached(codebase.layout.embeddings)},
-        "last_publish_ms": dict(manifest.timings_ms),
+        "embedding": {
+            "identity": manifest.embedder,
+            "cached_vectors": _cached(codebase.layout.embeddings),
+            **_reuse(syncs),
+        },
+        "last_publish_ms": _last(manifest, syncs),
     }
 
 
-def _size(artifacts: Any, prefix: str) -> int:
+def _rows(manifest: Manifest) -> dict[str, int]:
+    live = manifest.counts.chunks_indexed
+    return {"live": live, "dead": sum(segment.rows for segment in manifest.segments) - live}
+
+
+def _compaction(view: SnapshotView) -> dict[str, Any]:
+    """A segment shrinks by the share of its rows that are dead; lexical files hold few dead words and count for none."""
+    saved = 0.0
+    for at, segment in enumerate(view.manifest.segments):
+        live = sum(record.chunks for record in view.segment_paths(at))
+        size = sum(artifact.size_bytes for artifact in segment.artifacts)
+        saved += size * max(0, segment.rows - live) / max(1, segment.rows)
+    return {
+        "overdue": compact.overdue(view.manifest),
+        "segments_after": min(1, len(view.manifest.segments)),
+        "bytes_saved": round(saved),
+    }
+
+
+def _last(manifest: Manifest, syncs: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """What the manifest knows of its own making, and what only the log could: the publish and its steps."""
+    found = dict(manifest.timings_ms)
+    for entry in syncs:
+        if entry.get("snapshot_id") == manifest.snapshot_id and not entry.get("noop"):
+            found |= {**entry.get("timings_ms", {}), **entry.get("phases_ms", {})}
+    return found
+
+
+def _reuse(syncs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Over the syncs that the log remembers."""
+    entries = list(syncs)
+    embedded = sum(entry.get("embedded", 0) for entry in entries)
+    reused = sum(entry.get("reused", 0) for entry in entries)
+    rate = round(reused / (embedded + reused), 3) if embedded + reused else None
+    return {"embedded": embedded, "reused": reused, "hit_rate": rate}
+
+
+def _size(artifacts: Iterable[Artifact], prefix: str) -> int:
     return sum(artifact.size_bytes for artifact in artifacts if artifact.path.startswith(prefix))
 
 

@@ -25,7 +25,7 @@ from gitindex.ops.codebase import Codebase, fresh_state, make_policy
 from gitindex.ops.report import SyncReport, elapsed, published, unchanged
 from gitindex.ops.target import SyncOptions, ignore_fingerprint, make_plan, moved, open_source
 from gitindex.source.candidate import Source
-from gitindex.store import atomic, lease, log, publish, state, stores
+from gitindex.store import atomic, lease, log, publish, state, steps, stores
 from gitindex.store.integrity import Verifier
 from gitindex.store.progress import indexing_state
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -55,6 +55,9 @@ def sync(
         noop=report.noop,
         changes=report.changes,
         timings_ms=report.timings_ms,
+        phases_ms=report.phases_ms,
+        embedded=report.embedded,
+        reused=report.reused,
         elapsed_ms=report.elapsed_ms,
     )
     return report
@@ -98,23 +101,34 @@ def locked_sync(
         if _settled(base, plan, source):
             assert base.view is not None
             return unchanged(base.view.manifest, started)
+        if base.adopt is not None and _nothing_on_top(base, plan, source):
+            return unchanged(base.adopt(held, source.state), started)
         if not options.allow_degraded:
             refuse_failures(plan)
         planned = time.monotonic()
         job = Job(codebase, options, held, txn, base, source, progress)
-        with indexing_state(layout, rebuild=base.view is None) as track:
-            outcome = write(_task(job, track), plan)
+        with indexing_state(layout, rebuild=base.view is None) as track, steps.timed() as heard:
+            task = _task(job, track)
+            outcome = write(task, plan)
             if not options.allow_degraded:
                 refuse_failures(replace(plan, errors=outcome.errors))
             written = time.monotonic()
             manifest = _publish(job, outcome, {"plan": planned - started, "write": written - planned})
-        return published(manifest, outcome, started, written, base.seeded_from)
+        phases = steps.phases(heard)
+        return published(manifest, outcome, task.vectors, phases, started, written, base.seeded_from)
 
 
 def _settled(base: Base, plan: Plan, source: Source) -> bool:
     if base.view is None or base.seeded_from or base.whole:
         return False
     return plan.empty and not plan.errors and not moved(base.view.manifest, source)
+
+
+def _nothing_on_top(base: Base, plan: Plan, source: Source) -> bool:
+    """The present tree is the very commit of the base, and clean."""
+    assert base.view is not None
+    same = source.state.head_sha == base.view.manifest.git.head_sha and not source.state.dirty
+    return same and plan.empty and not plan.errors and not plan.overlay
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +168,7 @@ def _task(job: Job, track: Progress) -> Task:
         policy=make_policy(codebase.settings, None),  # paths were judged by the plan, only content is left
         settings=codebase.settings.index,
         vectors=vectors,
+        embedding=codebase.settings.embedding,
         parent=job.parent,
         unlist=job.base.unlist,
         marker=lambda counts: marker(root, fingerprint, counts, job.snapshot_id),

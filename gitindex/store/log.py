@@ -27,6 +27,21 @@ def append(layout: Layout, event: str, **facts: Any) -> None:
             handle.write(line)
 
 
+def entries(layout: Layout, event: str) -> list[dict[str, Any]]:
+    """Lines about `event` in the current file, oldest first; a torn or foreign line is passed over."""
+    try:
+        lines = layout.log.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            entry = json.loads(line)
+            if isinstance(entry, dict) and entry.get("event") == event:
+                found.append(entry)
+    return found
+
+
 def _rotate(path: Path, coming: int) -> None:
     if not path.exists() or path.stat().st_size + coming <= MAX_BYTES:
         return

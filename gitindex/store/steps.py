@@ -1,12 +1,17 @@
 """Named steps: every point where a crash must leave the old or the new state.
 
 Code announces a step right before doing it. Production has no observer; crash tests install one that kills
-the process, and a test fails when a step listed here is never reached by them.
+the process, and a test fails when a step listed here is never reached by them. Whoever wants to know where the time
+goes listens with `timed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import pairwise
 
 STEPS: dict[str, tuple[str, ...]] = {
     "publish": (
@@ -59,12 +64,16 @@ SEMANTIC_STEPS: dict[str, tuple[str, ...]] = {
 _groups = (STEPS, REMOTE_STEPS, SEMANTIC_STEPS)
 _known = frozenset(name for group in _groups for names in group.values() for name in names)
 _observer: Callable[[str], None] | None = None
+_heard: ContextVar[list[tuple[str, float]] | None] = ContextVar("heard", default=None)
 
 
 def reach(name: str) -> None:
     """Announce a step. An unlisted name is a programming error, so it cannot escape the crash tests."""
     if name not in _known:
         raise KeyError(f"step {name!r} is not listed in store.steps")
+    heard = _heard.get()
+    if heard is not None:
+        heard.append((name, time.monotonic()))
     if _observer is not None:
         _observer(name)
 
@@ -73,3 +82,22 @@ def observe(observer: Callable[[str], None] | None) -> None:
     """Install (or remove) the observer of this process."""
     global _observer
     _observer = observer
+
+
+@contextmanager
+def timed() -> Iterator[list[tuple[str, float]]]:
+    """The steps this thread reaches inside the block, each with its moment."""
+    heard: list[tuple[str, float]] = []
+    token = _heard.set(heard)
+    try:
+        yield heard
+    finally:
+        _heard.reset(token)
+
+
+def phases(heard: list[tuple[str, float]]) -> dict[str, int]:
+    """Milliseconds from each step to the next, by the step's own name; the last one has no length."""
+    return {
+        name.rpartition(".")[2]: round((after - at) * 1000)
+        for (name, at), (_, after) in pairwise(heard)
+    }
