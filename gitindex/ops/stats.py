@@ -46,7 +46,7 @@ def _rows(manifest: Manifest) -> dict[str, int]:
 
 
 def _compaction(view: SnapshotView) -> dict[str, Any]:
-    """A segment shrinks by the share of its rows that are dead; lexical files hold few dead words and count for none."""
+    """A segment shrinks by the share of its rows that are dead; lexical files hold few dead words and are left out."""
     saved = 0.0
     for at, segment in enumerate(view.manifest.segments):
         live = sum(record.chunks for record in view.segment_paths(at))
