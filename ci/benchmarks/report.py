@@ -79,7 +79,7 @@ def page(
     about: dict[str, Any], found: dict[str, Section], seconds: dict[str, float], drawings: dict[str, str]
 ) -> str:
     """The whole page as Markdown; `drawings` are file names by curve group."""
-    parts = [INTRO, _about(about, seconds), verdict(found)]
+    parts = [INTRO, _about(about, seconds), verdict(found), _left_out(found)]
     for name, section in found.items():
         parts.append(f"## {TITLES.get(name, name)}\n")
         parts.append(body(name, section, drawings) + "\n")
@@ -98,11 +98,17 @@ def body(name: str, section: Section, drawings: dict[str, str]) -> str:
 
 def _about(about: dict[str, Any], seconds: dict[str, float]) -> str:
     spent = ", ".join(f"{name} {value:.0f} s" for name, value in seconds.items())
+    took = f"\nThe run took {show(sum(seconds.values()))} ({spent}).\n" if seconds else ""
     return (
         f"Measured {about['at'][:10]} on {about['cores']} cores, {about['memory_gib']} GiB, {about['system']}, "
-        f"Python {about['python']}, git {about['git']}, with:\n\n```sh\n{about['command']}\n```\n\n"
-        f"The run took {show(sum(seconds.values()))} ({spent}).\n"
+        f"Python {about['python']}, git {about['git']}, with:\n\n```sh\n{about['command']}\n```\n{took}"
     )
+
+
+def _left_out(found: dict[str, Section]) -> str:
+    """Named, so that a link to a row of theirs is known to wait for the next whole run."""
+    missing = [name for name in TITLES if name not in found]
+    return f"Not in this run: {', '.join(missing)}.\n" if missing else ""
 
 
 def verdict(found: dict[str, Section]) -> str:
