@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.query import QueryAnswer, QueryOptions, query
-from gitindex.search.hit import Hit
-from gitindex.search.parse import parse
+from gitindex.ops.present import looking
 from gitindex.search.request import MODES, REGEX, Request
+
+if TYPE_CHECKING:
+    from gitindex.ops.query import QueryAnswer
+    from gitindex.search.hit import Hit
 
 HELP = """Search the index.
 
@@ -62,8 +65,11 @@ def run(
     codebase = open_codebase(call.path, call.environment)
     most = limit or codebase.settings.query.limit
     request = Request(" ".join(words), mode, most, globs, languages, kinds, tags, since, until, session)
-    options = QueryOptions(catch_up, stale_ok, call.environment.debug, call.path)
-    answer = query(codebase, request, options)
+    with looking(codebase) as look:
+        from gitindex.ops.query import QueryOptions, query  # late: loads while git looks (UI-3)
+
+        options = QueryOptions(catch_up, stale_ok, call.environment.debug, call.path)
+        answer = query(codebase, request, options, look)
     return Answer(answer.to_json(), "" if call.as_json else render(answer, request, codebase))
 
 
@@ -114,7 +120,11 @@ def _uncovered(answer: QueryAnswer) -> list[str]:
 
 def _marker(request: Request) -> re.Pattern[str] | None:
     """Words to show in bold; only a terminal shows them."""
-    terms = [] if request.mode == REGEX or not sys.stdout.isatty() else parse(request.query).terms
+    if request.mode == REGEX or not sys.stdout.isatty():
+        return None
+    from gitindex.search.parse import parse
+
+    terms = parse(request.query).terms
     wanted = [re.escape(term) for term in terms if len(term) > 1]
     return re.compile("|".join(sorted(wanted, key=len, reverse=True)), re.IGNORECASE) if wanted else None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -82,23 +81,39 @@ def run(
     raise _failure(args, process.returncode, err, out)
 
 
-def run_pair(
-    root: Path, first: Sequence[str], second: Sequence[str], timeout: float = 120
-) -> tuple[bytes, bytes]:
-    """Two independent reads at once: the wall time of the slower one."""
-    children = [_start(_command(root, args, None), lazy_fetch=True, stdin=False) for args in (first, second)]
-    try:
-        results = [
-            _finish(child, None, timeout, args) for child, args in zip(children, (first, second), strict=True)
+class Pending:
+    """Independent reads that run while we do something else. Leaving the `with` leaves no child behind."""
+
+    def __init__(self, root: Path, *commands: Sequence[str]) -> None:
+        self._root = root
+        self._commands = commands
+        self._children: list[subprocess.Popen[bytes]] = []
+        try:
+            for args in commands:
+                self._children.append(_start(_command(root, args, None), lazy_fetch=True, stdin=False))
+        except GitError:
+            self.close()
+            raise
+
+    def results(self, timeout: float = 120) -> list[bytes]:
+        """What each command wrote: the wall time of the slowest. One that failed is run again, as `run` does."""
+        pairs = list(zip(self._children, self._commands, strict=True))
+        outs = [_finish(child, None, timeout, args)[0] for child, args in pairs]
+        return [
+            out if child.returncode == 0 else run(self._root, *args, timeout=timeout)
+            for out, (child, args) in zip(outs, pairs, strict=True)
         ]
-    finally:
-        for child in children:
+
+    def close(self) -> None:
+        for child in self._children:
+            child.kill()  # nobody wants the answer any more; a finished one is not touched
             _discard(child)
-    outs = [
-        out if child.returncode == 0 else run(root, *args, timeout=timeout)
-        for child, (out, _), args in zip(children, results, (first, second), strict=True)
-    ]
-    return outs[0], outs[1]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Stream:
@@ -106,6 +121,8 @@ class Stream:
 
     def __init__(self, root: Path, *args: str, lazy_fetch: bool = True) -> None:
         self._args = args
+        import tempfile  # late: most questions need no stream (UI-3)
+
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = _start(
             _command(root, args, None), lazy_fetch=lazy_fetch, stdin=True, stderr=self._errors

@@ -2,16 +2,18 @@
 
 A path is listed when its bytes may differ from HEAD's tree. Files that are absent by choice (sparse checkout,
 assume-unchanged) and submodules are no differences. Untracked files obey `.gitignore` files alone (CF-3).
+`Looking` has git do this while the caller does something else.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, Self
 
 from gitindex.git.repo import Repo
-from gitindex.git.run import run, run_pair
+from gitindex.git.run import Pending
 
 _STATUS = (
     "status",
@@ -21,9 +23,12 @@ _STATUS = (
     "--no-renames",
     "--ignore-submodules=dirty",  # "all" would also hide a file that took a submodule's place
     "--no-show-stash",
+    "--branch",
+    "--no-ahead-behind",
 )
 # Not --exclude-standard: that would read info/exclude and the user's global file.
 _OTHERS = ("ls-files", "--others", "--exclude-per-directory=.gitignore", "-z")
+_OID = b"# branch.oid "
 _ABSENT = "000000"
 _GITLINK = "160000"
 
@@ -33,25 +38,56 @@ class Dirty(NamedTuple):
     kind: str  # "modified" | "deleted" | "untracked" | "nested"
 
 
+class Seen(NamedTuple):
+    """One look of git: HEAD, and every path that may differ from it, sorted."""
+
+    commit: str | None  # None: unborn, or broken; `repo.head` tells which
+    dirty: tuple[Dirty, ...]
+
+
+class Looking:
+    """A look at HEAD and the working tree that has begun. `seen` waits for it; leaving the `with` ends it."""
+
+    def __init__(self, repo: Repo, *, untracked: bool = True) -> None:
+        self._repo = repo
+        self._pending = Pending(repo.root, _STATUS, *([_OTHERS] if untracked else []))
+
+    @cached_property
+    def seen(self) -> Seen:
+        """Nested repositories come without their slash. Raises GitError."""
+        status, *others = self._pending.results()
+        records = status.split(b"\0")[:-1]
+        found = dict(_tracked(self._repo, records))
+        for name in others[0].split(b"\0")[:-1] if others else ():
+            path = name.removesuffix(b"/")
+            if path in found:  # dropped from the index, kept on disk: still there, perhaps changed
+                found[path] = "modified"
+            else:
+                found[path] = "nested" if name.endswith(b"/") else "untracked"
+        return Seen(_commit(records), tuple(Dirty(path, found[path]) for path in sorted(found)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pending.close()
+
+
 def worktree(repo: Repo, *, untracked: bool = True) -> tuple[Dirty, ...]:
-    """Every path that may differ from HEAD, sorted. Nested repositories come without their slash."""
+    """Every path that may differ from HEAD now, sorted."""
     if repo.bare:
         return ()
-    if not untracked:
-        return tuple(sorted(_tracked(repo, run(repo.root, *_STATUS))))
-    status, others = run_pair(repo.root, _STATUS, _OTHERS)
-    found = dict(_tracked(repo, status))
-    for name in others.split(b"\0")[:-1]:
-        path = name.removesuffix(b"/")
-        if path in found:  # dropped from the index, kept on disk: still there, perhaps changed
-            found[path] = "modified"
-        else:
-            found[path] = "nested" if name.endswith(b"/") else "untracked"
-    return tuple(Dirty(path, found[path]) for path in sorted(found))
+    with Looking(repo, untracked=untracked) as look:
+        return look.seen.dirty
 
 
-def _tracked(repo: Repo, out: bytes) -> Iterator[Dirty]:
-    for record in out.split(b"\0")[:-1]:
+def _commit(records: list[bytes]) -> str | None:
+    said = next((record for record in records if record.startswith(_OID)), b"").removeprefix(_OID).decode()
+    return said if said and said != "(initial)" else None
+
+
+def _tracked(repo: Repo, records: list[bytes]) -> Iterator[Dirty]:
+    for record in records:
         if record.startswith((b"1 ", b"u ")):
             path, head, work, staged_only = _fields(record)
             kind = _kind(head, work)

@@ -1,15 +1,15 @@
 """`search`: one question, one answer, with the three truths beside it (QU-6).
 
-Reads only, unless asked to sync first (EN-5). The git calls behind freshness run beside the search.
+Reads only, unless asked to sync first (EN-5). Git looks at the working tree while the search runs.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 
 from gitindex import config, gate
@@ -19,6 +19,7 @@ from gitindex.extract.embed.registry import open_embedder
 from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import EmbedSettings
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.present import Look, looking
 from gitindex.ops.truth import Truth, truth
 from gitindex.search.engine import Engine
 from gitindex.search.hit import Found
@@ -66,10 +67,22 @@ class QueryAnswer:
         return {**answer, **truths, **degraded, **{name: value for name, value in told.items() if value}}
 
 
-def query(codebase: Codebase, request: Request, options: QueryOptions | None = None) -> QueryAnswer:
-    """Raises Gated with its envelope, UsageError; with `sync` what a sync raises."""
+def query(
+    codebase: Codebase, request: Request, options: QueryOptions | None = None, look: Look | None = None
+) -> QueryAnswer:
+    """`look` is one the caller began before; without it git is asked now.
+
+    Raises Gated with its envelope, UsageError; with `sync` what a sync raises.
+    """
     chosen = options or QueryOptions()
     request = checked(request)
+    if look is not None:
+        return _answer(codebase, request, chosen, look)
+    with looking(codebase) as begun:
+        return _answer(codebase, request, chosen, begun)
+
+
+def _answer(codebase: Codebase, request: Request, chosen: QueryOptions, look: Look | None) -> QueryAnswer:
     if chosen.sync:
         from gitindex.ops.sync import (
             sync,
@@ -87,28 +100,15 @@ def query(codebase: Codebase, request: Request, options: QueryOptions | None = N
     except IntegrityError as error:
         return _damaged(codebase, request, error)
     with admission.view as view:
-        told = _beside(lambda: truth(codebase, view.manifest))
         try:
             found = _engine(codebase, view).search(request)
         except IntegrityError as error:
             return _damaged(codebase, request, error)
         prints = _fingerprints(codebase, view.manifest.ignore_fingerprint)
+        told = truth(codebase, view.manifest, look)
         return QueryAnswer(
-            found, view.manifest.snapshot_id, told(), prints, admission.stale, dict(admission.hints)
+            found, view.manifest.snapshot_id, told, prints, admission.stale, dict(admission.hints)
         )
-
-
-def _beside(work: Callable[[], Truth]) -> Callable[[], Truth]:
-    """Start the work on a thread of its own; calling the result waits for it (`truth` itself never fails)."""
-    done: list[Truth] = []
-    thread = Thread(target=lambda: done.append(work()), name="gitindex-truth", daemon=True)
-    thread.start()
-
-    def wait() -> Truth:
-        thread.join()
-        return done[0]
-
-    return wait
 
 
 def _notes_asked(request: Request, gated: Gated) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,19 @@ from gitindex.errors import UnsafePath
 from gitindex.files.safeopen import Root
 from gitindex.gate import Admission
 from gitindex.model import paths
+from gitindex.model.frozen import frozen
 from gitindex.navigate.layer import Layers
 from gitindex.navigate.semantic import SemanticLayer
 from gitindex.navigate.shifted import ShiftedLayer
 from gitindex.navigate.syntactic import SyntacticLayer
 from gitindex.navigate.text import Texts
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.sync import sync
+from gitindex.ops.present import Look, looking
 from gitindex.ops.truth import truth
 from gitindex.view.snapshot import SnapshotView
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadOptions:
     stale_ok: bool = False
     debug: bool = False
@@ -34,7 +34,7 @@ class ReadOptions:
     base: Path | None = None  # what relative paths are relative to; default: the root
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """One admitted read. Values it hands out stay true while it is open."""
 
@@ -42,6 +42,7 @@ class Reading:
     admission: Admission
     options: ReadOptions
     texts: Texts
+    look: Look | None
 
     @property
     def view(self) -> SnapshotView:
@@ -70,7 +71,7 @@ class Reading:
 
     def answer(self, status: str, **values: Any) -> dict[str, Any]:
         """An answer with the snapshot it came from and the truths about it."""
-        truths = truth(self.codebase, self.view.manifest).to_json()
+        truths = truth(self.codebase, self.view.manifest, self.look).to_json()
         head = {"status": status, "snapshot_id": self.view.manifest.snapshot_id}
         return {**head, **values, **truths, **self.admission.to_json()}
 
@@ -102,9 +103,12 @@ class Reading:
 def reading(codebase: Codebase, options: ReadOptions) -> Iterator[Reading]:
     """Raises Gated with its envelope, IntegrityError, IncompatibleVersion; with `sync` what a sync raises."""
     if options.sync and gate.active_indexing(codebase.layout) is None:  # EN-6: never beside a rebuild
+        from gitindex.ops.sync import sync  # late: a read must start without the indexer (UI-3)
+
         sync(codebase)
-    admission = gate.admit(
-        codebase, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
-    )
-    with admission.view as view, Root(codebase.root) as root:
-        yield Reading(codebase, admission, options, Texts(view, codebase.repo, root))
+    with looking(codebase) as look:
+        admission = gate.admit(
+            codebase, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
+        )
+        with admission.view as view, Root(codebase.root) as root:
+            yield Reading(codebase, admission, options, Texts(view, codebase.repo, root), look)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from gitindex.errors import GitError
-from gitindex.git.repo import distance, head
-from gitindex.git.status import worktree
+from gitindex.git.repo import distance
 from gitindex.model.frozen import field, frozen
 from gitindex.model.manifest import Manifest
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.present import Look, present
 from gitindex.store.layout import pin_file
 from gitindex.trust.revoked import is_revoked
 
@@ -58,18 +58,17 @@ class Truth:
         return f"{_fresh_text(self.freshness)} · {_coverage_text(self.coverage)} · {_trust_text(self.trust)}"
 
 
-def truth(codebase: Codebase, manifest: Manifest) -> Truth:
-    return Truth(freshness(codebase, manifest), coverage(manifest), trust(codebase, manifest))
+def truth(codebase: Codebase, manifest: Manifest, look: Look | None = None) -> Truth:
+    return Truth(freshness(codebase, manifest, look), coverage(manifest), trust(codebase, manifest))
 
 
-def freshness(codebase: Codebase, manifest: Manifest) -> Freshness:
-    """Never fails: when git cannot say, that is what the answer says."""
+def freshness(codebase: Codebase, manifest: Manifest, look: Look | None = None) -> Freshness:
+    """From `look` or a fresh one. Never fails: when git cannot say, that is what the answer says."""
     was = manifest.git
     if codebase.repo is None:
         return Freshness(None, None, in_sync=True, commits_behind=None, dirty_files=0, dirty_indexed=False)
     try:
-        now = head(codebase.repo).commit
-        dirty = len(worktree(codebase.repo, untracked=codebase.settings.index.untracked))
+        now, dirty = present(codebase, codebase.repo, manifest.snapshot_id, look)
         behind = 0 if now == was.head_sha else _behind(codebase, was.head_sha, now)
     except GitError as error:
         return Freshness(was.head_sha, None, False, None, 0, was.dirty, error.message)

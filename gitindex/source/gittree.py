@@ -16,7 +16,7 @@ from gitindex.errors import TransientGitError
 from gitindex.files.safeopen import Root
 from gitindex.git.objects import Blob, Objects, TreeEntry, open_objects
 from gitindex.git.repo import Head, Repo, head, resolve
-from gitindex.git.status import worktree
+from gitindex.git.status import Looking
 from gitindex.model.manifest import GitState
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import Skip
@@ -172,14 +172,14 @@ def open_worktree(
 
 
 def _consistent(repo: Repo, root: Root, untracked: bool) -> tuple[Head, tuple[Dirt, ...]]:
-    """HEAD and the dirt against it: read again when HEAD moved in between."""
-    at = head(repo)
+    """HEAD and the dirt against it: read again when HEAD is not what it was when git began to look."""
     for _ in range(_HEAD_READS):
-        dirt = tuple(_dirt(root, entry.path, entry.kind) for entry in worktree(repo, untracked=untracked))
-        now = head(repo)
-        if now == at:
+        with Looking(repo, untracked=untracked) as look:
+            seen = look.seen
+        dirt = tuple(_dirt(root, entry.path, entry.kind) for entry in seen.dirty)
+        at = head(repo)
+        if at.commit == seen.commit:
             return at, dirt
-        at = now
     raise TransientGitError("HEAD keeps moving; nothing was indexed", hint="gitindex sync")
 
 

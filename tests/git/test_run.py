@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import GitError, TransientGitError
-from gitindex.git.run import Stream, environment, run, run_pair
+from gitindex.git.run import Pending, Stream, environment, run
 from tests.gitrepo import GitRepo
 
 QUICK = (0.01, 0.01)
@@ -116,9 +116,23 @@ def test_input_timeouts_and_pairs(repo: GitRepo) -> None:
     trap = {"alias.slow": "!exec sleep 5"}
     with pytest.raises(TransientGitError, match="did not finish"):
         run(repo.root, "slow", timeout=0.05, config=trap)
-    assert run_pair(repo.root, ["cat-file", "-t", blob.decode()], ["version"])[0] == b"blob\n"
-    with pytest.raises(GitError, match="nope"):
-        run_pair(repo.root, ["version"], ["cat-file", "-p", "nope"])
+    with Pending(repo.root, ["cat-file", "-t", blob.decode()], ["version"]) as both:
+        assert both.results()[0] == b"blob\n"
+    with (
+        Pending(repo.root, ["version"], ["cat-file", "-p", "nope"]) as both,
+        pytest.raises(GitError, match="nope"),
+    ):
+        both.results()
+
+
+def test_what_nobody_waits_for_is_gone(repo: GitRepo) -> None:
+    """CS-4: a question that is not needed any more leaves no process behind, whatever it was doing."""
+    repo.git("config", "alias.slow", "!exec sleep 60")
+    with Pending(repo.root, ["slow"], ["version"]) as pending:
+        children = [child.pid for child in pending._children]
+    for pid in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 def test_without_git_there_is_a_next_step(

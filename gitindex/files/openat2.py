@@ -1,0 +1,57 @@
+"""Linux's `openat2`: the kernel itself refuses to leave a directory (EL-3). Loaded only when a path has directories."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import sys
+from functools import cache
+
+_NUMBER = 437  # the same on every Linux architecture
+_RESOLVE = 0x08 | 0x04 | 0x02  # BENEATH | NO_SYMLINKS | NO_MAGICLINKS
+_RACES = 64  # EAGAIN: a rename somewhere made the kernel unsure
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+@cache
+def works() -> bool:
+    """Old kernels lack it, some sandboxes forbid it."""
+    if not sys.platform.startswith("linux"):
+        return False
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    here = os.open("/", flags)
+    try:
+        os.close(open_beneath(here, b".", flags))
+    except OSError:
+        return False
+    finally:
+        os.close(here)
+    return True
+
+
+def open_beneath(directory: int, path: bytes, flags: int) -> int:
+    """Open `path` without following any link. Raises OSError."""
+    how = _How(flags, 0, _RESOLVE)
+    for _ in range(_RACES):
+        fd = _libc().syscall(
+            ctypes.c_long(_NUMBER),
+            ctypes.c_int(directory),
+            ctypes.c_char_p(path),
+            ctypes.byref(how),
+            ctypes.c_size_t(ctypes.sizeof(how)),
+        )
+        if fd >= 0:
+            return int(fd)
+        code = ctypes.get_errno()
+        if code not in (errno.EAGAIN, errno.EINTR):
+            break
+    raise OSError(code, os.strerror(code))
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

@@ -1,0 +1,94 @@
+"""A look that began early is as honest as one that begins late (QU-6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitindex.ops.present import looking
+from gitindex.ops.query import QueryOptions, query
+from gitindex.ops.truth import freshness
+from gitindex.search.request import LEXICAL, Request
+from tests import harness
+from tests.gitrepo import GitRepo
+
+ASKED = Request("alpha", LEXICAL)
+
+
+@pytest.fixture
+def indexed(repo: GitRepo) -> GitRepo:
+    repo.commit("one", **{"a.py": "def alpha():\n    return 1\n"})
+    harness.index(repo.root)
+    return repo
+
+
+def test_an_early_look_answers(indexed: GitRepo):
+    """QU-6: clean, then dirty, then behind; the look has begun before the question is asked."""
+    codebase = harness.codebase(indexed.root)
+    with looking(codebase) as look:
+        told = query(codebase, ASKED, QueryOptions(), look).truth
+    assert told is not None
+    assert told.freshness.in_sync
+    assert told.freshness.dirty_files == 0
+    indexed.write("a.py", "def alpha():\n    return 2\n")
+    indexed.write("b.py", "beta = 1\n")
+    with looking(codebase) as look:
+        told = query(codebase, ASKED, QueryOptions(), look).truth
+    assert told is not None
+    assert (told.freshness.in_sync, told.freshness.dirty_files) == (False, 2)
+    now = indexed.commit("two", **{"c.py": "gamma = 1\n"})
+    with looking(codebase) as look:
+        told = query(codebase, ASKED, QueryOptions(), look).truth
+    assert told is not None
+    assert (told.freshness.head, told.freshness.commits_behind) == (now, 1)
+
+
+def test_a_snapshot_younger_than_the_look_is_looked_at_anew(indexed: GitRepo):
+    """QU-6: what git saw before the publish says nothing about the snapshot published after it."""
+    codebase = harness.codebase(indexed.root)
+    with looking(codebase) as look:
+        assert look is not None
+        assert look.looking.seen.dirty == ()
+        now = indexed.commit("two", **{"b.py": "beta = 1\n"})
+        harness.index(indexed.root)
+        told = query(codebase, ASKED, QueryOptions(), look).truth
+    assert told is not None
+    assert (told.freshness.head, told.freshness.indexed_commit) == (now, now)
+    assert told.freshness.in_sync
+
+
+def test_catching_up_first_is_seen(indexed: GitRepo):
+    """HK-5: with `sync` the answer speaks of the snapshot it made."""
+    codebase = harness.codebase(indexed.root)
+    now = indexed.commit("two", **{"b.py": "beta = 1\n"})
+    with looking(codebase) as look:
+        told = query(codebase, ASKED, QueryOptions(sync=True), look).truth
+    assert told is not None
+    assert told.freshness.indexed_commit == now
+    assert told.freshness.in_sync
+
+
+@pytest.mark.parametrize("damage", ["garbage\n", "0" * 39 + "1\n"])
+def test_a_broken_head_is_a_problem_and_not_an_empty_branch(indexed: GitRepo, damage: str):
+    """QU-6: when git cannot say, the answer says so."""
+    codebase = harness.codebase(indexed.root)
+    with harness.view(indexed.root) as view:
+        (indexed.root / ".git" / "refs" / "heads" / "main").write_text(damage)
+        with looking(codebase) as look:
+            told = freshness(codebase, view.manifest, look)
+    assert told.problem
+    assert not told.in_sync
+
+
+def test_no_git_and_unborn_branches(repo: GitRepo):
+    """QU-6: nothing committed yet is no error."""
+    repo.write("a.py", "def alpha():\n    return 1\n")
+    harness.index(repo.root)
+    codebase = harness.codebase(repo.root)
+    with harness.view(repo.root) as view, looking(codebase) as look:
+        told = freshness(codebase, view.manifest, look)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", str(repo.root / "nowhere"))
+            with looking(codebase) as none:
+                assert none is None
+                assert "not on PATH" in freshness(codebase, view.manifest, none).problem
+    assert (told.head, told.problem, told.dirty_files) == (None, "", 1)
