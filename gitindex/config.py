@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -92,7 +91,7 @@ def _user_config(home: Path) -> dict[str, Any]:
     """
     path = home / "config.toml"
     try:
-        found = tomllib.loads(path.read_text("utf-8"))
+        found = _toml(path.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
@@ -114,10 +113,10 @@ def parse(data: bytes | None) -> Settings:
         raise ConfigError(f"{FILE_NAME} is larger than {_MAX_CONFIG_BYTES} bytes")
     try:
         text = data.decode("utf-8-sig")
-        tables = tomllib.loads(text)
+        tables = _toml(text)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{FILE_NAME} is not UTF-8: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise ConfigError(f"{FILE_NAME}: {error}", hint=f"fix {FILE_NAME}") from error
     reader = _Reader(text)
     known = {"index", "embedding", "query", "remote"}
@@ -136,6 +135,13 @@ def parse(data: bytes | None) -> Settings:
         # What shapes answers only must not make another store (CF-2).
         file_hash=_hash({"index": index, "embedding": embedding}) if index or embedding else "",
     )
+
+
+def _toml(text: str) -> dict[str, Any]:
+    """Raises ValueError."""
+    import tomllib  # late: most codebases have no configuration (UI-3)
+
+    return tomllib.loads(text)
 
 
 def config_fingerprint(settings: Settings) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 import click
@@ -79,6 +78,8 @@ def _unexpected(error: BaseException, as_json: bool) -> int:
     if as_json:
         output.write_json({"status": "error", "error": {"code": "defect", "message": summary, "hint": None}})
     if environment().debug:
+        import traceback
+
         traceback.print_exc()
     else:
         sys.stderr.write(

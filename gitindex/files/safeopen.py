@@ -7,12 +7,9 @@ component is opened relative to its parent and refused when it is a link.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import stat
-import sys
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,10 +19,6 @@ from gitindex.errors import GitindexError
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
 _DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 _LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
-
-_SYS_OPENAT2 = 437  # the same number on every Linux architecture
-_RESOLVE = 0x08 | 0x04 | 0x02  # BENEATH | NO_SYMLINKS | NO_MAGICLINKS
-_RACES = 64  # EAGAIN: a rename somewhere made the kernel unsure
 
 
 class ReadError(GitindexError):
@@ -54,17 +47,13 @@ class Unreadable(ReadError):
     """There, but permission or the disk refuses."""
 
 
-class _How(ctypes.Structure):
-    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
-
-
 class Root:
     """A directory held open. Paths are raw bytes, relative to it."""
 
     def __init__(self, path: Path, *, fallback: bool = False) -> None:
         self.path = path
         self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._kernel = not fallback and _kernel_resolves()
+        self._fallback = fallback
 
     def open(self, path: bytes) -> int:
         """A descriptor of the regular file at `path`. Raises a ReadError; never blocks on a fifo."""
@@ -122,11 +111,19 @@ class Root:
     def _open(self, path: bytes, flags: int) -> int:
         _check(path)
         try:
-            return _openat2(self._fd, path, flags) if self._kernel else _walk_open(self._fd, path, flags)
+            return self._resolve(path, flags)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise self._link_or_gone(path) from error
             raise _named(error, path) from error
+
+    def _resolve(self, path: bytes, flags: int) -> int:
+        if b"/" in path and not self._fallback:
+            from gitindex.files import openat2  # late: a query opens no path below a directory (UI-3)
+
+            if openat2.works():
+                return openat2.open_beneath(self._fd, path, flags)
+        return _walk_open(self._fd, path, flags)
 
     def _link_or_gone(self, path: bytes) -> ReadError:
         """Some component was no directory: name the first one that is not, as it is now."""
@@ -149,44 +146,6 @@ class Root:
         finally:
             os.close(fd)
         return Vanished(f"no such file: {_shown(path)}")
-
-
-@cache
-def _kernel_resolves() -> bool:
-    """Whether `openat2` works here (old kernels lack it, some sandboxes forbid it)."""
-    if not sys.platform.startswith("linux"):
-        return False
-    here = os.open("/", _DIRECTORY)
-    try:
-        os.close(_openat2(here, b".", _DIRECTORY))
-    except OSError:
-        return False
-    finally:
-        os.close(here)
-    return True
-
-
-@cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
-def _openat2(directory: int, path: bytes, flags: int) -> int:
-    how = _How(flags, 0, _RESOLVE)
-    for _ in range(_RACES):
-        fd = _libc().syscall(
-            ctypes.c_long(_SYS_OPENAT2),
-            ctypes.c_int(directory),
-            ctypes.c_char_p(path),
-            ctypes.byref(how),
-            ctypes.c_size_t(ctypes.sizeof(how)),
-        )
-        if fd >= 0:
-            return int(fd)
-        code = ctypes.get_errno()
-        if code not in (errno.EAGAIN, errno.EINTR):
-            break
-    raise OSError(code, os.strerror(code))
 
 
 def _walk_open(root: int, path: bytes, flags: int) -> int:

@@ -8,8 +8,6 @@ from pathlib import Path
 from gitindex import config
 from gitindex.config import Environment
 from gitindex.errors import ConfigError, UsageError
-from gitindex.files.ignore import Ignore, IgnoreRules
-from gitindex.files.policy import Policy
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
 from gitindex.git.repo import Repo, discover, root_commits
@@ -73,11 +71,6 @@ def read_root_file(root: Path, name: str) -> bytes | None:
             return None
         except ReadError as error:
             raise ConfigError(f"{name} cannot be read: {error.message}", hint=f"fix {name}") from error
-
-
-def make_policy(settings: Settings, ignore: bytes | None) -> Policy:
-    rules = [IgnoreRules.parse("", ignore)] if ignore else []
-    return Policy(settings.index, Ignore(rules))
 
 
 def fresh_state(codebase: Codebase) -> StoreState:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gitindex import config
-from gitindex.ops.codebase import Codebase, make_policy, read_root_file
+from gitindex.ops.codebase import Codebase, read_root_file
+from gitindex.ops.eligible import make_policy
 from gitindex.ops.target import SyncOptions, open_source
 from gitindex.search.fallback import Scan
 from gitindex.search.hit import Found

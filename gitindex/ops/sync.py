@@ -21,7 +21,8 @@ from gitindex.model import portable
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Origin, Segment
 from gitindex.ops.base import Base, ChooseBase, choose_base
-from gitindex.ops.codebase import Codebase, fresh_state, make_policy
+from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.eligible import make_policy
 from gitindex.ops.report import SyncReport, elapsed, published, unchanged
 from gitindex.ops.target import SyncOptions, ignore_fingerprint, make_plan, moved, open_source
 from gitindex.source.candidate import Source

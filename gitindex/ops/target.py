@@ -11,7 +11,8 @@ from gitindex.indexing.plan import Plan, Planner
 from gitindex.indexing.write import Outcome
 from gitindex.model.ids import blob_id
 from gitindex.model.manifest import Manifest
-from gitindex.ops.codebase import Codebase, make_policy, read_root_file
+from gitindex.ops.codebase import Codebase, read_root_file
+from gitindex.ops.eligible import make_policy
 from gitindex.source.candidate import Source
 from gitindex.source.directory import DirectorySource
 from gitindex.source.gittree import GitSource, open_commit, open_worktree

@@ -6,7 +6,6 @@ Scores come from wanted words alone; filters, phrases and negations only decide 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from gitindex.extract.tokens import MAX_TOKEN, subwords
@@ -99,6 +98,8 @@ class Words:
 
     def near(self, field: str, word: str, most: int) -> list[str]:
         """Indexed words spelled much like this one and beginning alike."""
+        from difflib import get_close_matches
+
         pool = self._index.terms_with_prefix(field, word[:2], _POOL)
         return [near for near in get_close_matches(word, pool, n=most + 1, cutoff=0.75) if near != word][
             :most

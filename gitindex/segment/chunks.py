@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitindex.model import ids, paths
-from gitindex.model.rows import Chunk
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+
+    from gitindex.model.rows import Chunk
 
 MARKER_KIND = "gitindex_index_completion_v1"
 _BATCH = 4096

@@ -10,12 +10,15 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from gitindex.model import paths, versions
 from gitindex.model.records import FileRecord
-from gitindex.model.rows import Extraction
 from gitindex.segment.immutable import open_immutable
+
+if TYPE_CHECKING:
+    from gitindex.model.rows import Extraction
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitindex.errors import StoreCorrupt
 from gitindex.extract import tokens
-from gitindex.model.rows import Chunk
 from gitindex.segment import lexicalparts
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     import tantivy
+
+    from gitindex.model.rows import Chunk
 
 # Held by a writer while it runs; never part of the index.
 LOCK_FILES = frozenset({".tantivy-writer.lock", ".tantivy-meta.lock"})
@@ -116,7 +117,8 @@ class LexicalWriter:
         try:
             yield
         except ValueError as error:
-            if shutil.disk_usage(self._path).free < _NEARLY_FULL:
+            left = os.statvfs(self._path)
+            if left.f_bavail * left.f_frsize < _NEARLY_FULL:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path)) from error
             raise
 
@@ -170,6 +172,8 @@ def _open(path: Path) -> tuple[Any, TemporaryDirectory[str] | None]:
     except ValueError as error:
         if "Lockfile" not in str(error):
             raise
+    from tempfile import TemporaryDirectory  # late: few stores are read-only (UI-3)
+
     links = TemporaryDirectory(prefix="gitindex-lexical-")
     for file in files(path):
         os.symlink(file.absolute(), Path(links.name, file.name))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator
@@ -104,7 +103,7 @@ def write_json(path: Path, value: Any) -> None:
 def move(source: Path, target: Path) -> None:
     """Move a finished file or directory into its place, durably. A leftover of a crashed try is replaced."""
     if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target)
+        _rmtree(target)
     os.rename(source, target)
     sync_directory(target.parent)
 
@@ -141,7 +140,9 @@ def link_or_copy(source: Path, target: Path) -> bool:
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EOPNOTSUPP):
             raise
-        shutil.copyfile(source, target)
+        from shutil import copyfile
+
+        copyfile(source, target)
         sync_file(target)
         return False
     return True
@@ -157,8 +158,14 @@ def remove_tree(path: Path) -> int:
     except FileNotFoundError:
         return 0
     size = tree_size(path)
-    shutil.rmtree(path, ignore_errors=True)
+    _rmtree(path, ignore_errors=True)
     return size
+
+
+def _rmtree(path: Path, *, ignore_errors: bool = False) -> None:
+    from shutil import rmtree  # late: it loads every compressor, and readers remove nothing (UI-3)
+
+    rmtree(path, ignore_errors=ignore_errors)
 
 
 def tree_size(path: Path) -> int:

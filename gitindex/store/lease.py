@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import json
 import os
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -53,7 +52,7 @@ class LeaseState:
         beat = datetime.fromisoformat(self.last_heartbeat_at).timestamp()
         if now - beat > self.lease_ttl_ms / 1000:
             return True
-        return self.hostname == socket.gethostname() and not alive(self.pid)
+        return self.hostname == os.uname().nodename and not alive(self.pid)
 
 
 class Lease:
@@ -202,7 +201,7 @@ def _fresh(txn: str, ttl_ms: int, now: float, epoch: int) -> LeaseState:
     return LeaseState(
         owner_id=ulid(),
         pid=os.getpid(),
-        hostname=socket.gethostname(),
+        hostname=os.uname().nodename,
         started_at=_stamp(now),
         last_heartbeat_at=_stamp(now),
         lease_epoch=epoch,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -180,6 +179,8 @@ def siblings(home: Path, layout: Layout, fresh: StoreState) -> list[Layout]:
 
 def remove(layout: Layout) -> int:
     """Delete a whole store; returns the bytes freed. Renamed first, so nobody opens a half-deleted one."""
+    import shutil
+
     size = atomic.tree_size(layout.base)
     doomed = layout.base.with_name(f".doomed.{ulid()}")
     os.rename(layout.base, doomed)

@@ -23,11 +23,12 @@ from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.readers import ReadersLock
-from gitindex.view.scip import ScipView
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+
+    from gitindex.view.scip import ScipView
 
 
 SEMANTIC = "semantic"  # a segment that holds documents of `scip` and nothing else
@@ -173,6 +174,8 @@ class SnapshotView:
         if self._scip is None:
             artifacts = (artifact for segment in self.manifest.segments for artifact in segment.artifacts)
             found = [self.verifier.path(item) for item in artifacts if item.path.endswith("/scip.sqlite")]
+            from gitindex.view.scip import ScipView  # late: words and vectors need no exact facts (UI-3)
+
             self._scip = ScipView(found, self._content)
         return self._scip
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitindex import config
-from gitindex.ops.codebase import make_policy, read_root_file
+from gitindex.ops.codebase import read_root_file
+from gitindex.ops.eligible import make_policy
 from gitindex.ops.query import query
 from gitindex.ops.target import SyncOptions, open_source
 from gitindex.search.eligible import eligible, read

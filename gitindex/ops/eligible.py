@@ -1,0 +1,12 @@
+"""The eligibility policy of a codebase: its settings and its ignore rules."""
+
+from __future__ import annotations
+
+from gitindex.files.ignore import Ignore, IgnoreRules
+from gitindex.files.policy import Policy
+from gitindex.model.settings import Settings
+
+
+def make_policy(settings: Settings, ignore: bytes | None) -> Policy:
+    rules = [IgnoreRules.parse("", ignore)] if ignore else []
+    return Policy(settings.index, Ignore(rules))
