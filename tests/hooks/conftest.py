@@ -29,8 +29,9 @@ def any_git(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(autouse=True)
 def on_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Children import this checkout."""
+    """Children import this checkout, and do not take their time."""
     monkeypatch.setenv("PYTHONPATH", str(_ROOT))
+    monkeypatch.setenv("GITINDEX_PAUSE", "0.01")
 
 
 @pytest.fixture

@@ -53,6 +53,7 @@ def published(tmp_path: Path) -> str:
 def on_path(recorder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A `gitindex` on PATH that records."""
     monkeypatch.setenv("PYTHONPATH", str(_ROOT))
+    monkeypatch.setenv("GITINDEX_PAUSE", "0.01")
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "gitindex").symlink_to(recorder)

@@ -80,9 +80,10 @@ def test_nobody_is_disturbed(
     repo: GitRepo, recorder: str, home: Path, tmp_path: Path, shell: str, theirs: str
 ) -> None:
     """HK-2, HK-4: options, `wait`, arguments, stdin and exit code of lines around ours; git's view of the pipe."""
+    repo.commit("first")
     hook = repo.root / ".git/hooks/post-rewrite"
     if theirs == "before":
-        hook.write_text(f"#!/usr/bin/env {shell}{LINES}")
+        hook.write_text(f"#!/usr/bin/env -S {shell} -eu{LINES}")
         hook.chmod(0o755)
     hooked = Hooked.install(repo, recorder, home / ".gitindex", files=True)
     if theirs == "after":
@@ -95,8 +96,7 @@ def test_nobody_is_disturbed(
     assert Path(out + ".out").read_text() == "old new\n2 second\n"
     assert note.pending(hooked.git_dir)
     (hooked.home / "hold").unlink()
-    repo.commit("x")
-    hooked.settle()
+    assert hooked.settle()
 
 
 @pytest.mark.parametrize("shell", [["sh"], ["bash"], ["bash", "--posix"]])
@@ -112,14 +112,27 @@ def test_run_directly(repo: GitRepo, recorder: str, home: Path, tmp_path: Path, 
     assert (seen["commit_only"], seen["session"], seen["cwd"]) == (True, True, "/")
 
 
-def test_commits_of_a_rebase_start_nothing(repo: GitRepo, counting: Path, home: Path) -> None:
-    """HK-3: each leaves a note; the worker of the rebase's first checkout, or its last hook, serves them."""
-    hooked = Hooked.install(repo, str(counting), home / ".gitindex", files=True)
-    (repo.root / ".git/rebase-merge").mkdir()
-    run(".git/hooks/post-commit", cwd=repo.root)
-    assert note.fresh(hooked.git_dir)
-    (repo.root / ".git/rebase-merge").rmdir()
+def test_only_the_last_of_a_burst_starts_anything(
+    repo: GitRepo, counting: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HK-3: each hook overwrites the note of the one before; whose note it is, starts the worker."""
+    monkeypatch.setenv("GITINDEX_PAUSE", "0.5")
+    hooked = Hooked.install(repo, str(counting), home / ".gitindex")
+    for number in range(5):
+        repo.commit(f"{number}")
+    assert [seen["head"] for seen in hooked.settle()] == [hooked.head]
+    assert _starts(hooked) == 1
+
+
+def test_a_note_that_a_sync_has_taken_starts_nothing(
+    repo: GitRepo, counting: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HK-3: whoever took it serves it."""
+    monkeypatch.setenv("GITINDEX_PAUSE", "0.1")
+    hooked = Hooked.install(repo, str(counting), home / ".gitindex")
     repo.commit("x")
+    note.take(hooked.git_dir)
+    repo.commit("y")
     hooked.settle()
     assert _starts(hooked) == 1
 
