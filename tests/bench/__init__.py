@@ -1,0 +1,1 @@
+"""The benchmark itself: what it fits, draws and writes."""
