@@ -7,12 +7,16 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 
 from gitindex.errors import IntegrityError
+from gitindex.model.manifest import GitState, Manifest
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.target import SyncOptions
 from gitindex.store import clone, stores
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
+from gitindex.store.lease import Lease
 from gitindex.view.snapshot import SnapshotView, open_active
+
+Adopt = Callable[[Lease, GitState], Manifest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Base:
     seeded_from: str | None = None
     whole: bool = False  # compare every path
     unlist: frozenset[str] = frozenset()  # paths whose lexical documents must go whatever the plan says
+    adopt: Adopt | None = None  # makes the base itself active, where nothing is to be done on top of it
 
 
 ChooseBase = Callable[[Codebase, SyncOptions, ExitStack], Base]
