@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import ConfigError
+from gitindex.extract.embed.document import DOCUMENT_VERSION
 from gitindex.extract.embed.registry import embedder_identity
 from gitindex.extract.tokens import TOKENS_VERSION
 from gitindex.extract.versions import CHUNKER_VERSION, EXTRACTOR_VERSION, GRAMMAR_VERSION
@@ -32,7 +33,7 @@ from gitindex.model.settings import (
 
 FILE_NAME = ".gitindex.toml"
 IGNORE_NAME = ".gitindexignore"
-RANKING_VERSION = "1"
+RANKING_VERSION = "2"
 _MAX_CONFIG_BYTES = 64 * 1024
 _REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
 _PROVIDERS = ("none", "static", "fake", "sentence-transformers")
@@ -150,6 +151,7 @@ def config_fingerprint(settings: Settings) -> str:
         {
             "index": asdict(settings.index),
             "embedding": embedder_identity(settings.embedding),
+            "embedded": DOCUMENT_VERSION,
             "embedding_settings": asdict(replace(settings.embedding, batch=0)),
             "file": settings.file_hash,
             "grammars": GRAMMAR_VERSION,

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gitindex.errors import EmbeddingError
-from gitindex.model.ids import sha256_hex
+from gitindex.extract.embed.document import document, document_terms
+from gitindex.model.ids import chunk_hash, sha256_hex
 from gitindex.model.rows import Chunk
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class Vectors:
         self.reused = 0
 
     @property
+    def cheap(self) -> bool:
+        """Whether every process may open this embedder for itself: whatever is worth a cache is not."""
+        return self._cache is None
+
+    @property
     def identified(self) -> tuple[str, int]:
         return self.identity, self.dimension
 
@@ -49,19 +55,18 @@ class Vectors:
             return None
         import numpy as np
 
-        known = self._cache.get([chunk.chunk_hash for chunk in chunks]) if self._cache else {}
-        missing = list(
-            {chunk.chunk_hash: chunk for chunk in chunks if chunk.chunk_hash not in known}.values()
-        )
-        fresh = self._embed(missing)
-        if self._cache is not None and missing:
-            self._cache.put({c.chunk_hash: row for c, row in zip(missing, fresh, strict=True)})
+        keys = [_key(chunk) for chunk in chunks]
+        known = self._cache.get(keys) if self._cache else {}
+        missing = {key: chunk for key, chunk in zip(keys, chunks, strict=True) if key not in known}
+        fresh = dict(zip(missing, self._embed(list(missing.values())), strict=True))
+        if self._cache is not None and fresh:
+            self._cache.put(fresh)
         self.embedded += len(missing)
         self.reused += len(chunks) - len(missing)
-        rows = {**known, **{c.chunk_hash: row for c, row in zip(missing, fresh, strict=True)}}
+        rows = {**known, **fresh}
         out = np.empty((len(chunks), self.dimension), np.float32)
-        for at, chunk in enumerate(chunks):
-            out[at] = rows[chunk.chunk_hash]
+        for at, key in enumerate(keys):
+            out[at] = rows[key]
         return out
 
     def _embed(self, chunks: Sequence[Chunk]) -> np.ndarray[Any, Any]:
@@ -71,9 +76,9 @@ class Vectors:
         if not chunks:
             return np.empty((0, self.dimension), np.float32)
         if isinstance(self._embedder, TermsEmbedder):
-            rows = self._embedder.embed_terms([chunk.terms for chunk in chunks])
+            rows = self._embedder.embed_terms([document_terms(chunk.symbol, chunk.terms) for chunk in chunks])
         else:
-            rows = self._embedder.embed([chunk.text for chunk in chunks])
+            rows = self._embedder.embed([document(chunk.symbol, chunk.text) for chunk in chunks])
         if rows.shape != (len(chunks), self.dimension):
             raise EmbeddingError(
                 f"{self.identity} returned {rows.shape} vectors for {len(chunks)} chunks of {self.dimension}"
@@ -81,8 +86,13 @@ class Vectors:
         return rows
 
 
+def _key(chunk: Chunk) -> str:
+    """The hash of what is embedded; the text's own where no definition is named."""
+    return chunk_hash(f"{chunk.symbol}\n{chunk.chunk_hash}") if chunk.symbol else chunk.chunk_hash
+
+
 class VectorCache:
-    """(embedder identity, chunk hash) → vector; bounded, least recently used goes first.
+    """(embedder identity, hash of what was embedded) → vector; bounded, least recently used goes first.
 
     A cache may be lost at any time: a damaged one is started anew, a damaged vector counts as missing.
     """

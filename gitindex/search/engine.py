@@ -16,7 +16,7 @@ from gitindex.model.settings import QuerySettings
 from gitindex.search import fuse, hit, metadata, rank, regex, snippet, suggest, symbols
 from gitindex.search.candidate import Candidate, Key, Scored
 from gitindex.search.hit import Found, Hit
-from gitindex.search.lexical import Words
+from gitindex.search.lexical import MAX_TERMS, Words
 from gitindex.search.metadata import Note
 from gitindex.search.parse import Query, parse
 from gitindex.search.request import HYBRID, LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, checked
@@ -96,20 +96,13 @@ class Engine:
         words = {item.key: score for score, item in found}
         candidates = {item.key: item for _, item in found}
         if not meaning or not query.text or not self._has_vectors:
-            return fuse.fuse(candidates, words, {}, 0.0)
+            return fuse.fuse(candidates, words, {})
         near, scores = self._near(query, scope)
         further = [item.key for _, item in near if item.key not in candidates]
         candidates.update((item.key, item) for _, item in near if item.key not in candidates)
         words.update(self._words.scores(query, further))
-        middle = scores.middle
-        share = fuse.share_of(
-            len(query.terms),
-            symbol=bool(query.symbol),
-            words=[score for score, _ in found],
-            sense=[score for score, _ in near],
-            middle=middle,
-        )
-        return fuse.fuse(candidates, words, scores.of(candidates), share, middle)
+        weight = fuse.weight_of(min(len(query.terms), MAX_TERMS), symbol=bool(query.symbol))
+        return fuse.fuse(candidates, words, scores.of(candidates), weight, scores.middle)
 
     def _near(self, query: Query, scope: Scope) -> tuple[list[tuple[float, Candidate]], Nearness]:
         """The nearest chunks that meet all conditions, and how near any other is."""

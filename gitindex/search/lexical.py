@@ -23,7 +23,7 @@ NAMES = 0.5
 PATHS = 0.5
 EXACT = 0.5
 _POOL = 2000  # most frequent words to compare a misspelled one with
-_MAX_TERMS = 48  # a longer question gains nothing from its further words
+MAX_TERMS = 48  # a longer question gains nothing from its further words
 
 
 class Words:
@@ -121,11 +121,11 @@ class Words:
 
     def _wanted(self, query: Query) -> list[tantivy.Query]:
         found = []
-        for term in query.terms[:_MAX_TERMS]:
+        for term in query.terms[:MAX_TERMS]:
             found.append(self._term("terms", term))
             found.append(self._boost(self._term("names", term), NAMES))
             found.append(self._boost(self._term("path_terms", term), PATHS))
-        for name in query.identifiers[:_MAX_TERMS]:
+        for name in query.identifiers[:MAX_TERMS]:
             if subwords(name) != [name]:  # of several sub-words: the whole is rarer than its parts
                 found.append(self._boost(self._term("idents", name[:MAX_TOKEN]), EXACT))
                 found.append(self._boost(self._term("names", name), NAMES))

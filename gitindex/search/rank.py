@@ -1,4 +1,4 @@
-"""The last word on order: definitions, kinds of files, path and symbol matches, coherence, diversity. Pure.
+"""The last word on order: definitions, kinds of files, path and symbol matches, coherence, files taking turns. Pure.
 
 Works on a few hundred candidates. The strength of the boosts depends on what is asked: a query that is a name
 wants the definition, a sentence wants the passage that says it. Equal scores fall back to path and position,
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from gitindex.extract.tokens import subwords
-from gitindex.search.candidate import Scored
+from gitindex.search.candidate import Candidate, Scored
 from gitindex.search.filekind import file_kind
 from gitindex.search.parse import Query, last_name
 
@@ -35,10 +35,15 @@ _WANTED = {
 }
 _DEFINES_ALL = 1.0  # the whole query is the name defined here
 _DEFINES_CODE = 0.3  # a word spelled like code is
-_DEFINES_WORD = 0.15  # the sub-words of the name are words of the sentence
-_PATH = 0.1
+# Shares of a chunk's own score, for what a sentence and the callable in the chunk have in common. Only callables: a
+# class named like the thing asked about would come before the method that does it.
+_SAYS_NAME = 0.5  # words of the question that the name has
+_IN_QUESTION = 0.1  # words of the name that the question has
+_CALLABLE = 0.05  # a sentence tells what code does
+_PATH = 0.15
+_CALLABLES = frozenset({"function", "method", "constructor", "macro"})
+_SENTENCE = 4  # words
 _COHERENCE = 0.03
-_REPEAT = 0.98  # each further chunk of one file counts a little less
 _ANCHOR = 0.6  # a file's head tells where, a chunk tells what
 
 
@@ -48,7 +53,7 @@ def rank(found: Iterable[Scored], query: Query) -> list[Scored]:
     words = set(query.terms)
     names = [name.lower() for name in query.names]
     raised = [item._replace(score=_raised(item, query.symbol, names, words)) for item in items]
-    return _diverse(_coherent(raised))
+    return order(_coherent(raised))
 
 
 def order(items: Iterable[Scored]) -> list[Scored]:
@@ -68,8 +73,8 @@ def limit_per_file(items: Sequence[Scored], most: int) -> list[Scored]:
 
 def _raised(item: Scored, whole: str, names: Sequence[str], words: set[str]) -> float:
     found = item.candidate
-    defined = _definition(found.symbol, whole, names, words) if found.symbol else 0.0
-    score = item.score + defined + _PATH * _path_match(found.path, words)
+    score = item.score * (1 + _said(found, words) + _PATH * _path_match(found.path, words))
+    score += _definition(found.symbol, whole, names) if found.symbol else 0.0
     if found.chunk_kind == "anchor":
         score *= _ANCHOR
     kind = file_kind(found.path)
@@ -78,15 +83,21 @@ def _raised(item: Scored, whole: str, names: Sequence[str], words: set[str]) -> 
     return score * _PENALTY.get(kind, 1.0)
 
 
-def _definition(symbol: str, whole: str, names: Sequence[str], words: set[str]) -> float:
+def _definition(symbol: str, whole: str, names: Sequence[str]) -> float:
     """How much the chunk's own definition is what the query names; `whole` when it is nothing but a name."""
     if whole:
         return _names(symbol, whole)
-    name = last_name(symbol)
-    if name.lower() in names:
-        return _DEFINES_CODE
-    parts = set(subwords(name))
-    return _DEFINES_WORD * len(parts & words) / len(parts) if parts else 0.0
+    return _DEFINES_CODE if last_name(symbol).lower() in names else 0.0
+
+
+def _said(found: Candidate, words: set[str]) -> float:
+    """How much a sentence says the name of the callable that the chunk shows."""
+    if found.symbol_kind not in _CALLABLES or not words:
+        return 0.0
+    parts = _name_words(found.symbol)
+    common = len(parts & words)
+    prior = _CALLABLE if len(words) >= _SENTENCE else 0.0
+    return prior + _SAYS_NAME * common / len(words) + (_IN_QUESTION * common / len(parts) if parts else 0.0)
 
 
 def _names(symbol: str, wanted: str) -> float:
@@ -104,6 +115,11 @@ def _path_match(path: str, words: set[str]) -> float:
     of_name = len(stem & words) / len(stem) if stem else 0.0
     of_folder = len(above & words) / len(above) if above else 0.0
     return of_name + 0.3 * of_folder
+
+
+@lru_cache(maxsize=65_536)
+def _name_words(symbol: str) -> frozenset[str]:
+    return frozenset(subwords(last_name(symbol)))
 
 
 @lru_cache(maxsize=16_384)
@@ -132,12 +148,3 @@ def _coherent(items: list[Scored]) -> list[Scored]:
         else item
         for item in items
     ]
-
-
-def _diverse(items: list[Scored]) -> list[Scored]:
-    seen: Counter[str] = Counter()
-    out = []
-    for item in order(items):
-        out.append(item._replace(score=item.score * _REPEAT ** seen[item.candidate.path]))
-        seen[item.candidate.path] += 1
-    return order(out)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gitindex.search.candidate import Candidate, Scored
 from gitindex.search.filekind import file_kind
-from gitindex.search.fuse import fuse, share_of
+from gitindex.search.fuse import fuse, weight_of
 from gitindex.search.parse import parse
 from gitindex.search.rank import limit_per_file, rank
 from gitindex.search.snippet import around, excerpt
@@ -79,7 +79,7 @@ def test_fusion_names_the_layers_and_keeps_scores_within_one() -> None:
         {item.key: item for item in (both, words, sense)},
         {both.key: 4.0, words.key: 2.0},
         {both.key: 0.9, sense.key: 0.5, words.key: 0.1},
-        0.4,
+        0.1,
         middle=0.1,
     )
     by_path = {item.candidate.path: item for item in found}
@@ -92,25 +92,48 @@ def test_fusion_names_the_layers_and_keeps_scores_within_one() -> None:
 
 def test_without_one_retriever_the_other_counts_whole() -> None:
     one = chunk("a.py")
-    assert fuse({one.key: one}, {one.key: 3.0}, {}, 0.4)[0].score == 1.0
-    assert fuse({one.key: one}, {}, {one.key: 0.3}, 0.4)[0].score == 1.0
-    assert fuse({}, {}, {}, 0.4) == []
+    assert fuse({one.key: one}, {one.key: 3.0}, {}, 0.1)[0].score == 1.0
+    assert fuse({one.key: one}, {}, {one.key: 0.3}, 0.1)[0].score == 1.0
+    assert fuse({one.key: one}, {}, {}, 0.1)[0].score == 1.0
+    assert fuse({}, {}, {}, 0.1) == []
 
 
 def test_a_name_is_spelled_and_a_sentence_meant() -> None:
-    flat = [1.0] * 30
-    name = share_of(1, symbol=True, words=flat, sense=flat, middle=0.0)
-    few = share_of(2, symbol=False, words=flat, sense=flat, middle=0.0)
-    many = share_of(8, symbol=False, words=flat, sense=flat, middle=0.0)
-    assert name < few < many
+    """QU-1: the same two chunks, one near in words and one in meaning, swap places with what is asked."""
+    spelled, meant = chunk("spelled.py"), chunk("meant.py")
+
+    def first(terms: int, *, symbol: bool) -> str:
+        weight = weight_of(terms, symbol=symbol)
+        found = fuse(
+            {item.key: item for item in (spelled, meant)},
+            {spelled.key: 12.0},
+            {spelled.key: 0.1, meant.key: 0.6},
+            weight,
+        )
+        return max(found, key=lambda item: item.score).candidate.path
+
+    assert first(2, symbol=True) == "spelled.py"
+    assert first(8, symbol=False) == "meant.py"
 
 
-def test_the_retriever_that_is_surer_counts_more() -> None:
-    flat, sure = [1.0] * 30, [1.0, *[0.2] * 29]
-    by_words = share_of(8, symbol=False, words=sure, sense=flat, middle=0.0)
-    by_sense = share_of(8, symbol=False, words=flat, sense=sure, middle=0.0)
-    assert by_words < by_sense
-    assert 0 < share_of(8, symbol=False, words=[], sense=[], middle=0.0) < 1
+def test_rarer_words_outweigh_a_vague_likeness() -> None:
+    """QU-2: scores are not scaled to their own best, so a guess of one retriever does not beat the other's find."""
+    find, guess = chunk("find.py"), chunk("guess.py")
+    everyone = {item.key: item for item in (find, guess)}
+    weight = weight_of(6, symbol=False)
+    by_words = fuse(everyone, {find.key: 20.0, guess.key: 2.0}, {find.key: 0.2, guess.key: 0.3}, weight)
+    by_sense = fuse(everyone, {guess.key: 4.0}, {find.key: 0.7, guess.key: 0.3}, weight)
+    assert [max(found, key=lambda item: item.score).candidate for found in (by_words, by_sense)] == [
+        find,
+        find,
+    ]
+
+
+def test_a_sentence_prefers_the_callable_that_it_names() -> None:
+    named, other = chunk("a.py", 1, "Cart.add_item"), chunk("b.py", 1, "Cart.total")
+    thing = chunk("c.py", 1, "Item")._replace(symbol_kind="class")
+    assert best("add an item to the shopping cart", other, thing, named) == named
+    assert best("add an item to the shopping cart", thing, other) == other
 
 
 def test_snippets_are_the_matching_lines() -> None:
