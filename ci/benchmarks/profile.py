@@ -112,6 +112,8 @@ def _named(frame: str) -> str:
     if found is None:
         return frame
     function, path = found[1], found[2]
+    if "importlib" in path or "_distutils_hack" in path:
+        return "importing modules"
     path = re.sub(r"^.*(site-packages|lib/python[\d.]+)/", "", path)
     return f"{function} ({path.removeprefix('gitindex/')})"
 
