@@ -14,6 +14,8 @@ from gitindex.model import versions
 from gitindex.model.frozen import field, frozen
 from gitindex.model.ids import sha256_hex
 
+NOWHERE = "."  # the root that a published snapshot names: whoever installs it has one of their own
+
 
 @frozen
 class Artifact:

@@ -18,7 +18,7 @@ from gitindex.model.manifest import Artifact, GitState, Manifest, Origin
 
 FORMAT = 1
 NAME = "manifest.json"  # its path inside a published snapshot
-ROOT = "."  # what a portable completion marker says instead of a machine's path
+ROOT = manifests.NOWHERE  # what a portable completion marker says instead of a machine's path
 _ULID = "[0-9A-HJKMNP-TV-Z]{26}"
 _SNAPSHOT = re.compile(_ULID)
 _SEGMENT = re.compile(rf"seg_{_ULID}_\d{{1,4}}")

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from gitindex.errors import GitindexError, NotARepository
 from gitindex.git.repo import head, resolve
 from gitindex.indexing.write import Progress
-from gitindex.model.manifest import Origin
+from gitindex.model.manifest import GitState, Manifest, Origin
 from gitindex.ops import obtain, sharing, trust
-from gitindex.ops.base import Base
+from gitindex.ops.base import Adopt, Base
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.fetchreport import FetchReport, report
 from gitindex.ops.obtain import Obtained, Way
@@ -25,8 +25,10 @@ from gitindex.ops.sharing import Share
 from gitindex.ops.sync import locked_sync, sync
 from gitindex.ops.target import SyncOptions
 from gitindex.remote.transport import OnProgress, Patience
-from gitindex.store import log, manifests, steps, stores
+from gitindex.store import log, manifests, publish, steps, stores
 from gitindex.store.layout import Layout
+from gitindex.store.lease import Lease
+from gitindex.view.snapshot import SnapshotView
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,30 @@ def _install(
 
     def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
         view = obtain.install_below(codebase.layout, manifest, obtained, stack)
-        return Base(view, seeded_from=f"{share.url} at {found.commit[:12]}")
+        adopt = _adopter(codebase, view) if _may_be_active(codebase.layout, manifest) else None
+        return Base(view, seeded_from=f"{share.url} at {found.commit[:12]}", adopt=adopt)
 
     return locked_sync(codebase, options, progress, time.monotonic(), choose)
+
+
+def _may_be_active(layout: Layout, manifest: Manifest) -> bool:
+    """Ids are times: a snapshot older than one that is here already would pass for the older one of the two."""
+    return all(known <= manifest.snapshot_id for known in manifests.ids(layout))
+
+
+def _adopter(codebase: Codebase, view: SnapshotView) -> Adopt:
+    """Where the tree is the published commit's, the snapshot serves as it is: its marker names no root (ADR 13)."""
+
+    def adopt(held: Lease, git: GitState) -> Manifest:
+        local = replace(
+            view.manifest,
+            parent_snapshot_id=manifests.active_id(codebase.layout),
+            canonical_root=str(codebase.root),
+            store_id=codebase.layout.id,
+            config_fingerprint=codebase.fingerprint,
+            lease_epoch=held.epoch,
+            git=git,
+        )
+        return publish.adopt(codebase.layout, held, local, view.verifier)
+
+    return adopt

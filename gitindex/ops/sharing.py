@@ -129,5 +129,5 @@ def _share(
     repo: Repo, repository: str, fingerprint: str, url: str, environment: Environment, policy: Policy
 ) -> Share:
     endpoint = endpoint_of(url, environment)
-    transport = open_transport(url, RemoteOptions(endpoint))
+    transport = open_transport(url, RemoteOptions(endpoint, variables=environment.variables))
     return Share(repo, repository, fingerprint, url, endpoint, transport, policy)

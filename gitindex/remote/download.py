@@ -1,13 +1,14 @@
-"""Many objects at once, each capped by its signed size, hashed, then unpacked (RE-3).
+"""Many objects at once, each capped by its signed size, hashed as it arrives, then unpacked (RE-3).
 
 A partial body stays under `<partials>/<sha256>`; the next attempt, or the next run, resumes it by range.
 That directory belongs to one download at a time. Only whole, verified content reaches its destination. The
-first object that fails stops everything; nothing about a failure is remembered. Durability is the
-installer's part.
+first object that fails stops everything; nothing about a failure is remembered. What is unpacked is flushed at
+once, while others are still on their way; names are the installer's to make durable.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import threading
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from gitindex.errors import ChecksumMismatch, RemoteUnavailable, StorageFull
 from gitindex.remote import objects, pool
@@ -24,6 +26,7 @@ from gitindex.remote.transport import OnProgress, Patience, Progress, Stream, Tr
 
 THREADS = 16
 _SPARE_BYTES = 64 * 1024 * 1024
+_BLOCK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +101,68 @@ def require_space(where: Path, need: int) -> None:
         )
 
 
+class _Partial:
+    """The beginning of an object in a file, and the hash of exactly these bytes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = path.open("a+b", buffering=0)
+        self.size = 0
+        self._digest = hashlib.sha256()
+        self._catch_up()
+
+    def append(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[self.file.write(left) :]
+        self._digest.update(data)
+        self.size += len(data)
+
+    def cut(self, size: int) -> None:
+        """Keep only the first `size` bytes."""
+        if size != self.size:
+            self.file.truncate(size)
+            self.size, self._digest = 0, hashlib.sha256()
+            self._catch_up()
+
+    def check(self, expected: Packed) -> None:
+        """Before anything interprets the bytes. Raises ChecksumMismatch."""
+        if (self.size, self._digest.hexdigest()) != (expected.size, expected.sha256):
+            raise objects.mismatch(expected.sha256, "does not hold the bytes its name says")
+
+    def _catch_up(self) -> None:
+        """What an earlier run left is hashed like what arrives."""
+        self.file.seek(0)
+        while block := self.file.read(_BLOCK):
+            self._digest.update(block)
+            self.size += len(block)
+
+
 def _fetch(job: _Job, one: Wanted) -> None:
-    partial = job.partials / one.packed.sha256
     until = time.monotonic() + job.patience.seconds(one.packed.size)
-    left_over = partial.stat().st_size if partial.exists() else 0
-    job.advance(left_over)
-    _complete(job, one, partial, until)
-    try:
-        _deliver(partial, one)
-    except ChecksumMismatch:
-        if not left_over:
-            raise
-        # What an earlier run left may be what is wrong: the remote gets one chance to show better bytes.
+    partial = _Partial(job.partials / one.packed.sha256)
+    with closing(partial.file):
+        left_over = partial.size
+        job.advance(left_over)
         _complete(job, one, partial, until)
-        _deliver(partial, one)
+        try:
+            _deliver(partial, one)
+        except ChecksumMismatch:
+            if not left_over:
+                raise
+            # What an earlier run left may be what is wrong: the remote gets one chance to show better bytes.
+            partial.cut(0)
+            _complete(job, one, partial, until)
+            _deliver(partial, one)
+        finally:
+            if (
+                partial.size == one.packed.size
+            ):  # whole, it can only be right or wrong: it is used up either way
+                partial.path.unlink(missing_ok=True)
     job.advance(0, 1)
 
 
-def _complete(job: _Job, one: Wanted, partial: Path, until: float) -> None:
+def _complete(job: _Job, one: Wanted, partial: _Partial, until: float) -> None:
     """Bring the partial file to its signed size, resuming after each broken connection."""
     for attempt in range(1, job.patience.attempts + 1):
         try:
@@ -128,21 +175,21 @@ def _complete(job: _Job, one: Wanted, partial: Path, until: float) -> None:
             return
 
 
-def _receive(job: _Job, one: Wanted, partial: Path, until: float) -> None:
-    with partial.open("ab") as file:
-        have = file.seek(0, os.SEEK_END)
-        if have > one.packed.size:
-            have = file.truncate(0)
-        if have == one.packed.size:
-            return
-        with job.transport.open(one.key, offset=have) as stream:
-            _check_extent(stream, one.packed)
-            file.truncate(stream.offset)  # a server that ignores ranges starts over
-            received = _append(job, one, stream, file.fileno(), until)
-        if stream.offset + received < one.packed.size:
-            if not received:
-                file.truncate(0)  # nothing beyond this offset: what we hold may not be a beginning of it
-            raise RemoteUnavailable(f"{one.key} ended early", hint="try again")
+def _receive(job: _Job, one: Wanted, partial: _Partial, until: float) -> None:
+    if partial.size > one.packed.size:
+        partial.cut(0)
+    if partial.size == one.packed.size:
+        return
+    with job.transport.open(one.key, offset=partial.size) as stream:
+        _check_extent(stream, one.packed)
+        if stream.offset > partial.size:
+            raise objects.mismatch(one.packed.sha256, "starts beyond what was asked for")
+        partial.cut(stream.offset)  # a server that ignores ranges starts over
+        received = _append(job, one, stream, partial, until)
+    if partial.size < one.packed.size:
+        if not received:
+            partial.cut(0)  # nothing beyond this offset: what we hold may not be a beginning of it
+        raise RemoteUnavailable(f"{one.key} ended early", hint="try again")
 
 
 def _check_extent(stream: Stream, expected: Packed) -> None:
@@ -152,42 +199,36 @@ def _check_extent(stream: Stream, expected: Packed) -> None:
         raise objects.mismatch(expected.sha256, "starts beyond its own end")
 
 
-def _append(job: _Job, one: Wanted, stream: Stream, descriptor: int, until: float) -> int:
+def _append(job: _Job, one: Wanted, stream: Stream, partial: _Partial, until: float) -> int:
     received = 0
     for chunk in stream.chunks:
-        received += len(chunk)
-        if stream.offset + received > one.packed.size:
+        if partial.size + len(chunk) > one.packed.size:
             raise objects.mismatch(one.packed.sha256, f"is longer than {one.packed.size} bytes")
         if job.stop.is_set():
             raise RemoteUnavailable("stopped")
         if time.monotonic() > until:
             raise RemoteUnavailable(f"{one.key} is too slow; what arrived is kept", hint="try again")
-        _write_all(descriptor, chunk)
+        partial.append(chunk)
+        received += len(chunk)
         job.arrived(len(chunk))
     return received
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
-
-
-def _deliver(partial: Path, one: Wanted) -> None:
-    """Hash, unpack beside the first destination, rename; the rest are copies of verified bytes.
-
-    The partial is used up either way: whole, it can only be right or wrong.
-    """
+def _deliver(partial: _Partial, one: Wanted) -> None:
+    """Check the hash, unpack beside the first destination, rename; the rest are copies of verified bytes."""
+    partial.check(one.packed)
     first, *others = one.destinations
     first.parent.mkdir(parents=True, exist_ok=True)
     temporary = first.with_name(f".{first.name}.{one.packed.sha256[:12]}")
+    partial.file.seek(0)
     try:
-        with partial.open("rb") as source, temporary.open("wb") as target:
-            objects.unpack(source, one.packed, target)
+        with temporary.open("wb") as target:
+            objects.inflate(cast(BinaryIO, partial.file), one.packed, target)
+            target.flush()
+            os.fsync(target.fileno())
         temporary.replace(first)
     finally:
         temporary.unlink(missing_ok=True)
-        partial.unlink(missing_ok=True)
     for other in others:
         other.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(first, other)

@@ -72,13 +72,18 @@ def pack_bytes(data: bytes) -> tuple[Packed, bytes]:
 
 
 def unpack(source: BinaryIO, expected: Packed, target: BinaryIO) -> None:
-    """Check the stored bytes, then write the raw ones: never a byte more than signed.
+    """Check the stored bytes, then write the raw ones. Raises ChecksumMismatch."""
+    check_stored(source, expected)
+    source.seek(0)
+    inflate(source, expected, target)
+
+
+def inflate(source: BinaryIO, expected: Packed, target: BinaryIO) -> None:
+    """Write the raw bytes of stored ones that were checked already: never a byte more than signed.
 
     Raises ChecksumMismatch. `decompress(max_output_size=…)` will not do: it ignores its limit when the
     frame's header holds a size.
     """
-    check_stored(source, expected)
-    source.seek(0)
     written = _Hashing(target)
     reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(source)
     try:

@@ -8,9 +8,9 @@ Nothing is cached, and no transport checks content: whoever asked for bytes know
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
@@ -68,7 +68,8 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
-    """What configuration says about a remote. Credentials are not here: boto3 finds them by its own chain."""
+    """What configuration says about a remote. Credentials are not here: they are in `variables`, the environment, or
+    boto3 finds them by its own chain."""
 
     endpoint: str = ""
     region: str = ""
@@ -76,6 +77,7 @@ class RemoteOptions:
     read_timeout: float = 20.0
     attempts: int = 4
     connections: int = 32
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class Transport(Protocol):

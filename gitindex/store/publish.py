@@ -84,6 +84,32 @@ def publish(
     return manifest
 
 
+def adopt(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) -> Manifest:
+    """Make a snapshot active whose artifacts are all in their places, proven: a fetched one, as it was published.
+
+    Its marker was proven by whoever built it, and every byte is the one that was signed: the checksum of the newest
+    table stands for the proof, as it does here after a publish. Raises as `publish` does.
+    """
+    with atomic.storage(layout.base):
+        steps.reach("publish.manifest")
+        layout.snapshot(manifest.snapshot_id).mkdir(parents=True, exist_ok=True)
+        atomic.write_bytes(layout.base / manifest.overlay.path, b"")
+        manifests.write(layout, manifest)
+        steps.reach("publish.preflight")
+        lease.check()
+        steps.reach("publish.gate")
+        for artifact in _read_back(layout, manifest).artifacts():
+            verifier.path(artifact)
+        _check_counts(layout, manifest)
+        lease.check()
+        steps.reach("publish.swap")
+        manifests.activate(layout, manifest.snapshot_id)
+        steps.reach("publish.state")
+        _settle(layout, manifest)
+        steps.reach("publish.done")
+    return manifest
+
+
 def _flush(staged: Staged) -> None:
     """fsync what this transaction wrote; files linked from the parent are durable already."""
     fresh: list[Path] = []
@@ -142,11 +168,7 @@ def _lexical_artifact(layout: Layout, path: Path, linked: Mapping[int, Artifact]
 
 def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier) -> None:
     """The integrity gate: what is on disk is what the manifest says, and it is complete."""
-    stored = manifests.read(layout, manifest.snapshot_id)
-    if stored != manifest:
-        raise PublishBlocked(
-            f"manifest {manifest.snapshot_id} does not read back as written", hint="gitindex sync"
-        )
+    stored = _read_back(layout, manifest)
     trusted = {artifact.sha256 for artifact in staged.linked.values()}
     for artifact in stored.artifacts():
         if artifact.sha256 in trusted:
@@ -155,6 +177,15 @@ def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier
     _check_counts(layout, stored)
     _check_expected(layout, staged)
     _check_marker(layout, stored)
+
+
+def _read_back(layout: Layout, manifest: Manifest) -> Manifest:
+    stored = manifests.read(layout, manifest.snapshot_id)
+    if stored != manifest:
+        raise PublishBlocked(
+            f"manifest {manifest.snapshot_id} does not read back as written", hint="gitindex sync"
+        )
+    return stored
 
 
 def _check_counts(layout: Layout, manifest: Manifest) -> None:

@@ -43,17 +43,21 @@ Connect = Callable[..., Transport]
 def connect(monkeypatch: pytest.MonkeyPatch) -> Connect:
     """A transport to a prefix of its own on a server, with credentials where a user would put them."""
 
-    def make(server: Server, *, endpoint: str = "", prefix: str = "", **options: object) -> Transport:
+    def make(
+        server: Server, *, endpoint: str = "", prefix: str = "", signed: bool = False, **options: object
+    ) -> Transport:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         wanted = {"attempts": 2, "read_timeout": 5.0, **options}
+        if signed:  # reads by plain requests, as from the command line
+            wanted["variables"] = server.environment
         settings = RemoteOptions(endpoint or server.endpoint, **wanted)
         return open_transport(f"s3://{BUCKET}/{prefix or uuid.uuid4().hex}", settings)
 
     return make
 
 
-@pytest.fixture(params=["memory", "file", "rclone", "moto"])
+@pytest.fixture(params=["memory", "file", "rclone", "moto", "rclone-signed", "moto-signed"])
 def remote(request: pytest.FixtureRequest, tmp_path, connect: Connect) -> Remote:
     if request.param == "memory":
         return Remote(MemoryTransport(), True)
@@ -61,12 +65,19 @@ def remote(request: pytest.FixtureRequest, tmp_path, connect: Connect) -> Remote
         where = tmp_path / "remote"
         where.mkdir()
         return Remote(open_transport(where.as_uri()), True)
-    server: Server = request.getfixturevalue(f"{request.param}_server")
-    return Remote(connect(server), server.conditional)
+    name, _, signed = request.param.partition("-")
+    server: Server = request.getfixturevalue(f"{name}_server")
+    return Remote(connect(server, signed=bool(signed)), server.conditional)
 
 
-@pytest.fixture
-def faulty(moto_server: Server, connect: Connect) -> Iterator[tuple[FaultProxy, Transport]]:
+@pytest.fixture(params=["boto3", "signed"])
+def faulty(
+    request: pytest.FixtureRequest, moto_server: Server, connect: Connect
+) -> Iterator[tuple[FaultProxy, Transport]]:
     """A transport whose way to the server leads through a proxy that misbehaves on request."""
     with FaultProxy(moto_server.endpoint) as proxy:
-        yield proxy, connect(moto_server, endpoint=proxy.endpoint, attempts=1, read_timeout=2.0)
+        signed = request.param == "signed"
+        yield (
+            proxy,
+            connect(moto_server, endpoint=proxy.endpoint, signed=signed, attempts=1, read_timeout=2.0),
+        )

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gitindex.errors import GitError, RemoteMissing, UsageError
+from gitindex.gate import Outcome, validate_completion_proof
+from gitindex.lifecycle import compact
 from gitindex.model.manifest import Origin
 from gitindex.ops.audit import audit
 from gitindex.ops.codebase import open_codebase
@@ -211,3 +213,43 @@ def test_a_shared_home_publishes_for_everybody(team: Team):
     repo = team.clone()
     team.trust(repo)
     assert team.fetch(repo).distance == 0
+
+
+def test_a_published_snapshot_serves_as_it_is(team: Team, monkeypatch: pytest.MonkeyPatch):
+    """RE-3, C-4, EN-4: at the published commit nothing is written on top; answers, proof and later syncs are as ever."""
+    built = team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    done = team.fetch(repo)
+    manifest = manifests.active(open_codebase(repo.root, team.mate).layout)
+    assert manifest is not None
+    assert len(manifest.segments) == team.build().segments
+    assert (built.commit, manifest.git.head_sha) == (done.base_commit, done.base_commit)
+    assert manifest.canonical_root == str(repo.root)
+    monkeypatch.setenv("GITINDEX_HOME", str(team.mate.home))
+    for _ in range(2):  # by the publisher's note, then by the marker itself
+        found = harness.cli("search", "alpha", "--json", "--path", str(repo.root)).json
+        assert (found["status"], found["trust"]["origin"]) == ("ok", "fetched")
+        open_codebase(repo.root, team.mate).layout.verified.unlink(missing_ok=True)
+    with harness.view(repo.root, team.mate.home) as view:
+        assert validate_completion_proof(open_codebase(repo.root, team.mate), view).outcome == Outcome.VALID
+    elsewhere = open_codebase(team.origin.root, team.mate)
+    with harness.view(repo.root, team.mate.home) as view:
+        assert validate_completion_proof(elsewhere, view).outcome == Outcome.STALE_LOCAL
+    assert harness.index(repo.root, team.mate.home).noop
+    compact.compact_runs(open_codebase(repo.root, team.mate).layout, lambda _: [range(1)])
+    assert harness.cli("search", "alpha", "--json", "--path", str(repo.root)).json["status"] == "ok"
+    repo.write("b.py", "def beta(): return 'changed'\n")
+    assert harness.index(repo.root, team.mate.home).changes["modify"] == 1
+    assert team.digest(repo) == team.clean(repo)
+
+
+def test_an_older_publication_is_a_parent(team: Team):
+    """SN-9: ids are times, and gc keeps what is newest; so what is older than a local snapshot is published anew."""
+    team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    local = harness.index(repo.root, team.mate.home).snapshot_id
+    done = team.fetch(repo)
+    assert done.snapshot_id > local
+    assert team.digest(repo) == team.clean(repo)

@@ -12,17 +12,18 @@ from gitindex.store import steps
 from tests.share.crashing import kill_at
 from tests.share.team import Team
 
-# A fetch ends in a publish: its decisive steps belong to the campaign.
+# A fetch ends in a publish, of the snapshot as it came or of local changes on top: both belong to the campaign.
 CAMPAIGN = {
     "push": steps.REMOTE_STEPS["push"],
     "fetch": (
         *steps.REMOTE_STEPS["fetch"],
-        *("publish.flush", "publish.install", "publish.manifest", "publish.swap", "publish.state"),
+        *("publish.manifest", "publish.preflight", "publish.gate", "publish.swap", "publish.state"),
     ),
+    "catch up": ("fetch.installed", "publish.flush", "publish.install", "publish.manifest", "publish.swap"),
 }
-QUICK = {"push.manifest", "fetch.installed", "publish.swap"}
+QUICK = {("push", "push.manifest"), ("fetch", "publish.swap"), ("catch up", "publish.swap")}
 CASES = [
-    pytest.param(verb, step, marks=() if step in QUICK else pytest.mark.slow)
+    pytest.param(verb, step, marks=() if (verb, step) in QUICK else pytest.mark.slow)
     for verb, names in CAMPAIGN.items()
     for step in names
 ]
@@ -42,9 +43,11 @@ def test_kill_leaves_old_or_new(team: Team, verb: str, step: str):
     old = team.digest(repo)
     team.commit("B", **{"b.py": "def beta(): pass\n", "new.py": "def new(): pass\n"})
     team.build()
-    if verb == "fetch":
+    if verb != "push":
         team.push()
         repo.git("pull", "-q")
+    if verb == "catch up":
+        repo.write("mine.py", "def mine(): pass\n")
     assert kill_at(step, verb, team, repo) == -signal.SIGKILL, f"{verb} never reached {step}"
     if verb == "push":
         repo.git("pull", "-q")
