@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks import corpus
-from benchmarks.measure import Row, child, environment, gitindex, show, summary
+from benchmarks.measure import Row, child, disk, environment, gitindex, mebibytes, show, summary
 
 
 def run(cache: Path, quick: bool) -> list[Row]:
@@ -22,7 +22,7 @@ def run(cache: Path, quick: bool) -> list[Row]:
         done = _build(root, home, "none")
         plain.append(done.wall)
         peak = max(peak, done.peak_rss)
-        size = _disk(home)
+        size = disk(home / "data")
         text = json.loads(done.out)["text_bytes"]
         static.append(_build(root, cache / "homes" / "build-static", "static").wall)
     base, ours, vectors = summary(floors), summary(plain), summary(static)
@@ -49,6 +49,24 @@ def run(cache: Path, quick: bool) -> list[Row]:
             size / text,
             3.0,
         ),
+        *_other(cache, corpus.TYPESCRIPT),
+        *(() if quick else _other(cache, corpus.MIXED)),
+    ]
+
+
+def _other(cache: Path, what: str) -> list[Row]:
+    """Another corpus, once: time, memory and size against the same measures."""
+    root, name = corpus.repository(what, cache), corpus.label(what)
+    home = cache / "homes" / f"build-{name}"
+    least = sum(floor(root, cache))
+    done = _build(root, home, "none")
+    size, text = disk(home / "data"), json.loads(done.out)["text_bytes"]
+    shutil.rmtree(home)
+    against = f"parse + Tantivy {show(least)}"
+    return [
+        Row(f"full build, {name}", f"{show(done.wall)} (n=1)", against, done.wall / least, None, what),
+        Row(f"peak memory, {name}", mebibytes(done.peak_rss), "1.5 GB", done.peak_rss / 1.5e9, 1.0),
+        Row(f"index on disk, {name}", mebibytes(size), f"text {mebibytes(text)}", size / text, None),
     ]
 
 
@@ -63,16 +81,6 @@ def _build(root: Path, home: Path, provider: str):
         configured.unlink()
     report = {**json.loads(done.out), "text_bytes": status["counts"]["text_bytes"]}
     return type(done)(done.wall, done.cpu, done.peak_rss, json.dumps(report))
-
-
-def _disk(home: Path) -> int:
-    """Bytes of the store's own data; hard links count once."""
-    seen: dict[int, int] = {}
-    for path in (home / "data").rglob("*"):
-        if path.is_file():
-            info = path.stat()
-            seen[info.st_ino] = info.st_size
-    return sum(seen.values())
 
 
 def floor(root: Path, cache: Path) -> tuple[float, float]:
