@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import NamedTuple
-
-import numpy as np
 
 from gitindex.extract.source import Source
 
@@ -19,7 +16,6 @@ _WHOLE = 1.5  # times the target: below this a definition is never cut
 _CRUMB = 0.08  # times the target: a closing brace or so joins what stands before it
 _LOOKED_AT = 200  # bytes of a line: white space beyond makes it blank
 _AFTER_BLANK = 1000
-_NEVER = 1 << 30
 
 Range = tuple[int, int]  # 0-based rows, half-open
 
@@ -132,20 +128,14 @@ class _Cutter:
         """The row in the second half at which cutting hurts least: after a blank line, else a shallow one."""
         half = bisect_right(self._chars, self._chars[first] + self._target // 2, first + 1, end)
         low = max(half, first + 1)
-        prices = self._prices[low : end + 1]
-        if not prices:
-            return end
-        best = min(prices)
-        if best >= _NEVER:
-            return end
-        return end - prices[::-1].index(best)  # of equals the last
-
-    @cached_property
-    def _prices(self) -> list[int]:
-        """What cutting before each row costs: its indent, less after a blank line; never before a blank one."""
-        indents = self._source.indents(_LOOKED_AT)
-        blank = indents < 0
-        prices = np.where(blank, _NEVER, indents)
-        prices[1:][blank[:-1] & ~blank[1:]] -= _AFTER_BLANK
-        result: list[int] = prices.tolist()
-        return result
+        best, cost = end, 1 << 30
+        blank_before = False
+        for row, line in enumerate(self._source.rows_between(low - 1, end + 1), low - 1):
+            seen = line[:_LOOKED_AT]
+            text = seen.lstrip()
+            if text and row >= low:
+                price = len(seen) - len(text) - (_AFTER_BLANK if blank_before else 0)
+                if price <= cost:  # of equals the last
+                    best, cost = row, price
+            blank_before = not text
+        return best

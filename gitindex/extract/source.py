@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BOM = b"\xef\xbb\xbf"
-_INK = np.array([not bytes((c,)).isspace() for c in range(256)])
 
 
 class Source:
@@ -64,13 +63,10 @@ class Source:
         result: list[int] = ends.tolist()
         return result
 
-    def indents(self, most: int) -> NDArray[np.int64]:
-        """Bytes of white space before each line's text, looking at `most`; -1 for a line without text there."""
-        inked = np.flatnonzero(_INK[self._bytes])
-        ends = np.minimum(np.append(self._starts[1:], len(self.data)), self._starts + most)
-        at = inked.searchsorted(self._starts)
-        first = np.append(inked, len(self.data) + 1)[at]
-        return np.where(first < ends, first - self._starts, -1)
+    def rows_between(self, first: int, last: int) -> list[bytes]:
+        """The lines of rows from `first` up to, not including, `last`; without their ends."""
+        end = self.starts[last] - 1 if last < len(self.starts) else len(self.data)
+        return self.data[self.starts[first] : end].split(b"\n")
 
     def code_points(self, start: int, end: int) -> list[int]:
         """Offsets at which code points between the two begin; the first is always `start`."""

@@ -20,8 +20,9 @@ class _Terms(dict[bytes, bytes]):
     def __missing__(self, word: bytes) -> bytes:
         if len(self) >= _REMEMBERED:
             self.clear()
-        plain = len(word) <= tokens.MAX_TOKEN and word.isalpha() and word.islower()
-        found = self[word] = word if plain else _encode(tokens.terms(_decode(word)))
+        spaced = word.replace(b"_", b" ")
+        plain = len(word) <= tokens.MAX_TOKEN and spaced.islower() and spaced.translate(None, b" ").isalpha()
+        found = self[word] = spaced if plain else _encode(tokens.terms(_decode(word)))
         return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from gitindex.indexing.batches import batches
 from gitindex.model.rows import Chunk, Entity, Extraction
 from gitindex.model.settings import IndexSettings
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 Batch = list[tuple[str, bytes]]
 T = TypeVar("T")
-_BATCH_BYTES = 256 * 1024
-_BATCH_FILES = 64
 _AHEAD = 3  # batches in flight per worker
 # Plain tuples in the form without references: five times cheaper than pickling what they are copied from.
 _MARSHAL = 2
@@ -44,8 +43,9 @@ def _parallel(
     items: Iterable[tuple[T, str, bytes]], settings: IndexSettings, pool: _Workers, ahead: int
 ) -> Iterator[tuple[T, Extraction]]:
     flying: deque[tuple[list[T], Batch, Future[bytes] | None]] = deque()
-    for tags, batch in _batches(items):
-        flying.append((tags, batch, pool.submit(batch, settings)))
+    for group in batches(items, lambda item: len(item[2])):
+        batch = [(path, data) for _, path, data in group]
+        flying.append(([tag for tag, _, _ in group], batch, pool.submit(batch, settings)))
         if len(flying) > ahead:
             yield from _landed(*flying.popleft(), settings, pool)
     while flying:
@@ -118,21 +118,6 @@ class _Workers:
                 self._count, mp_context=get_context("spawn"), initializer=gc.disable
             )
         return self._pool
-
-
-def _batches(items: Iterable[tuple[T, str, bytes]]) -> Iterator[tuple[list[T], Batch]]:
-    tags: list[T] = []
-    batch: Batch = []
-    size = 0
-    for tag, path, data in items:
-        tags.append(tag)
-        batch.append((path, data))
-        size += len(data)
-        if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-            yield tags, batch
-            tags, batch, size = [], [], 0
-    if batch:
-        yield tags, batch
 
 
 def _extract_batch(batch: Batch, settings: IndexSettings) -> bytes:

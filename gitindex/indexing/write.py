@@ -5,17 +5,16 @@ Nothing here is visible to anybody: `store.publish` makes it so. Memory is bound
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from gitindex.extract.collection import no_collection
-from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.files.policy import Policy
 from gitindex.indexing import plan as planning
 from gitindex.indexing.compose import count
+from gitindex.indexing.lane import Berth, Extracted, File, Grave, Lane
 from gitindex.indexing.plan import Plan, Work
 from gitindex.indexing.pool import PARALLEL_FROM, extractions
 from gitindex.indexing.vectors import Vectors
@@ -23,20 +22,19 @@ from gitindex.model.changes import ChangeSet
 from gitindex.model.ids import sha256_hex
 from gitindex.model.manifest import Artifact, Counts, FileError
 from gitindex.model.records import FileRecord, OverlayEntry
-from gitindex.model.rows import Extraction
-from gitindex.model.settings import IndexSettings
+from gitindex.model.settings import EmbedSettings, IndexSettings
 from gitindex.model.skips import Skip
 from gitindex.segment import lexical, overlay
-from gitindex.segment.lexical import LexicalWriter
-from gitindex.segment.writer import SegmentWriter, Written
+from gitindex.segment.writer import Written
 from gitindex.source.candidate import Content, Source
-from gitindex.store import publish, steps
+from gitindex.store import atomic, publish
 from gitindex.store.clone import clone_lexical
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
 
 Progress = Callable[[str, int, int], None]  # phase, done, total
-_EMBED_AT = 512
+_BULK = 200  # files
+_CHECK_EVERY = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,7 @@ class Task:
     policy: Policy
     settings: IndexSettings
     vectors: Vectors
+    embedding: EmbedSettings
     parent: SnapshotView | None  # whose segments stay; None: a snapshot from nothing
     marker: Callable[[Counts], dict[str, Any]]
     check: Callable[[], None]  # raises when the lease is lost
@@ -79,20 +78,50 @@ def write(task: Task, plan: Plan) -> Outcome:
 
 def _write(task: Task, plan: Plan) -> Outcome:
     folder = publish.begin(task.layout, task.snapshot_id)
+    workers = _workers(task, plan)
+    if workers > 1 and task.parent is None and task.vectors.cheap:
+        outcome = _side_by_side(task, plan, folder, workers)
+        if outcome is not None:
+            return outcome
     linked = _start_lexical(task, folder / "lexical")
-    run = _Run(task, plan, folder)
-    run.index()
+    return _through(_Careful(task, folder, plan, workers), task, plan, folder, linked)
+
+
+def _side_by_side(task: Task, plan: Plan, folder: Path, workers: int) -> Outcome | None:
+    """None, and an empty folder, when some file killed its lane."""
+    from gitindex.indexing.lanes import MOST, LaneDied, Lanes  # only a large tree pays for the import
+
+    count = min(workers, MOST)
+    try:
+        with Lanes(folder, task.snapshot_id, task.settings, task.embedding, count) as lanes:
+            return _through(lanes, task, plan, folder, {})
+    except LaneDied:
+        atomic.remove_tree(folder)
+        folder.mkdir()
+        return None
+
+
+def _through(sink: _Sink, task: Task, plan: Plan, folder: Path, linked: Mapping[int, Artifact]) -> Outcome:
+    run = _Run(task, plan)
+    run.index(sink)
     plan = run.settled_plan()
     changed = planning.changes(plan, run.written)
     buried = planning.graves(plan, changed, run.written)
     kept = task.parent.manifest if task.parent else None
     counts = count(kept, plan.before.values() if kept else (), run.written.values(), len(buried))
-    segments = run.finish(buried, task.marker(counts))
+    task.check()
+    segments = sink.finish(buried, task.marker(counts))
     overlay.write(folder / "overlay.jsonl", plan.overlay.values())
     staged = publish.Staged(folder, segments, _kind(task), linked, frozenset(run.written))
     return Outcome(
         staged, plan, run.written, changed, (*plan.errors, *run.errors), counts, *task.vectors.identified
     )
+
+
+def _workers(task: Task, plan: Plan) -> int:
+    # Sizes of blobs are unknown before they are read; 8 KiB is a usual source file.
+    reading = sum(work.item is not None for work in plan.write)
+    return task.workers if reading * 8192 >= PARALLEL_FROM else 1
 
 
 def _kind(task: Task) -> str:
@@ -106,79 +135,81 @@ def _start_lexical(task: Task, target: Path) -> Mapping[int, Artifact]:
     return clone_lexical(task.parent.manifest, task.parent.verifier, target)
 
 
+class _Sink(Protocol):
+    """Where files go: one lane in this process, or several in others."""
+
+    def fill(self, files: Iterable[File]) -> Iterator[FileRecord]: ...
+
+    def finish(self, graves: Iterable[Grave], marker: dict[str, Any]) -> tuple[Written, ...]: ...
+
+
+class _Careful:
+    """One lane here. Extraction runs apart where there is enough of it, and survives its own death."""
+
+    def __init__(self, task: Task, folder: Path, plan: Plan, workers: int) -> None:
+        room = task.settings.limits.sync_bytes
+        berth = Berth(folder, folder / "lexical", task.snapshot_id, room)
+        self._lane = Lane(berth, task.vectors, bulk=len(plan.write) > _BULK)
+        self._settings = task.settings
+        self._workers = workers
+        for key in {key for key, record in plan.before.items() if not record.skip} | task.unlist:
+            self._lane.words.delete(key)
+
+    def fill(self, files: Iterable[File]) -> Iterator[FileRecord]:
+        skips: list[Extracted] = []
+
+        def readable() -> Iterator[tuple[FileRecord, str, bytes]]:
+            for record, data in files:
+                if data is None:
+                    skips.append((record, None))
+                else:
+                    yield record, record.path, data
+
+        yield from self._lane.add(extractions(readable(), self._settings, self._workers))
+        yield from self._lane.add(skips)
+        self._lane.settle()
+
+    def finish(self, graves: Iterable[Grave], marker: dict[str, Any]) -> tuple[Written, ...]:
+        return self._lane.finish(graves, marker)
+
+
 class _Run:
     """One pass over the plan's paths."""
 
-    def __init__(self, task: Task, plan: Plan, folder: Path) -> None:
+    def __init__(self, task: Task, plan: Plan) -> None:
         self._task = task
         self._plan = plan
-        self._folder = folder
-        self._bulk = len(plan.write) > 200
-        self._words = LexicalWriter(folder / "lexical", bulk=self._bulk)
-        self._segments: list[SegmentWriter] = []
-        self._room = 0
-        self._waiting: list[tuple[FileRecord, Extraction]] = []
-        self._waiting_chunks = 0
         self.written: dict[str, FileRecord] = {}
         self.errors: list[FileError] = []
         self._vanished: list[str] = []
         self._stats: dict[str, OverlayEntry] = {}
-        self._roll()
 
-    def index(self) -> None:
-        for key in {key for key, record in self._plan.before.items() if not record.skip} | self._task.unlist:
-            self._words.delete(key)
+    def index(self, sink: _Sink) -> None:
         total = len(self._plan.write)
-        for done, (record, extraction) in enumerate(self._extracted(), 1):
-            self._add(record, extraction)
+        for done, record in enumerate(sink.fill(self._files()), 1):
+            self.written[record.path] = record
+            if done % _CHECK_EVERY == 0:
+                self._task.check()
             self._task.progress("indexing", done, total)
-        self._embed_waiting()
 
     def settled_plan(self) -> Plan:
         """The plan as it came out: files that vanished meanwhile are deletions."""
         gone = {*self._plan.gone, *(key for key in self._vanished if key in self._plan.before)}
         return replace(self._plan, gone=tuple(sorted(gone)), overlay={**self._plan.overlay, **self._stats})
 
-    def finish(self, graves: list[tuple[str, str]], marker: dict[str, Any]) -> tuple[Written, ...]:
-        """Close every file. Tombstones stand with the first new segment, the marker in the newest table."""
-        self._task.check()
-        with ThreadPoolExecutor(1) as beside:  # native code that needs nothing of the tables
-            committed = beside.submit(self._words.finish)
-            steps.reach("publish.chunks")
-            for segment in self._segments:
-                segment.write_table(marker if segment is self._segments[-1] else None)
-            steps.reach("publish.facts")
-            written = tuple(
-                segment.write_facts(graves if segment is self._segments[0] else ())
-                for segment in self._segments
-            )
-            steps.reach("publish.lexical")
-            committed.result()
-        return written
-
-    def _extracted(self) -> Iterator[tuple[FileRecord, Extraction | None]]:
-        """Records in plan order per kind: skips first, then files with their extraction."""
-        reading = [work for work in self._plan.write if work.item is not None]
+    def _files(self) -> Iterator[File]:
+        """Skips first, then what can be read."""
         for work in self._plan.write:
             if work.item is None:
                 yield _skipped(work, work.skip or Skip.UNREADABLE, work.size), None
-        skipped: list[FileRecord] = []
-        items = ((record, record.path, data) for record, data in self._read(reading, skipped))
-        yield from extractions(items, self._task.settings, self._workers(reading))
-        yield from ((record, None) for record in skipped)
+        yield from self._read([work for work in self._plan.write if work.item is not None])
 
-    def _workers(self, reading: list[Work]) -> int:
-        # Sizes of blobs are unknown before they are read; 8 KiB is a usual source file.
-        return self._task.workers if len(reading) * 8192 >= PARALLEL_FROM else 1
-
-    def _read(self, works: list[Work], skipped: list[FileRecord]) -> Iterator[tuple[FileRecord, bytes]]:
+    def _read(self, works: list[Work]) -> Iterator[File]:
         contents = self._task.source.read([work.item for work in works if work.item is not None])
         for work, (_, content) in zip(works, contents, strict=True):
             record = self._judge(work, content)
-            if record is not None and record.skip:
-                skipped.append(record)
-            elif record is not None:
-                yield record, content.data
+            if record is not None:
+                yield record, None if record.skip else content.data
 
     def _judge(self, work: Work, content: Content) -> FileRecord | None:
         """The record of what was really read; None when the file is gone."""
@@ -198,55 +229,6 @@ class _Run:
             work.key, blob, content.blob, work.link, content.size, "", file_hash=sha256_hex(content.data)
         )
 
-    def _add(self, record: FileRecord, extraction: Extraction | None) -> None:
-        if extraction is None:
-            self.written[record.path] = record
-            self._segments[-1].add(record, None, ())
-            return
-        self._waiting.append((_described(record, extraction), extraction))
-        self._waiting_chunks += len(extraction.chunks)
-        if self._waiting_chunks >= _EMBED_AT:
-            self._embed_waiting()
-
-    def _embed_waiting(self) -> None:
-        """Vectors for the waiting files in one batch, then everything to disk."""
-        self._task.check()
-        matrix = self._task.vectors.of([chunk for _, found in self._waiting for chunk in found.chunks])
-        at = 0
-        for record, extraction in self._waiting:
-            vectors: Any = matrix[at : at + len(extraction.chunks)] if matrix is not None else ()
-            at += len(extraction.chunks)
-            if self._room < record.size:
-                self._roll()
-            self._room -= record.size
-            self._segments[-1].add(record, extraction, vectors)
-            self._words.add(record.path, record.language, extraction.chunks)
-            self.written[record.path] = record
-        self._waiting = []
-        self._waiting_chunks = 0
-
-    def _roll(self) -> None:
-        """A new segment: one holds at most what one sync may (CF-1), a larger tree takes several."""
-        name = f"seg_{self._task.snapshot_id}_{len(self._segments)}"
-        self._segments.append(
-            SegmentWriter(self._folder / name, name, self._task.vectors.dimension, CHUNKER_VERSION)
-        )
-        self._room = self._task.settings.limits.sync_bytes
-
 
 def _skipped(work: Work, skip: Skip, size: int) -> FileRecord:
     return FileRecord(work.key, work.blob, "", work.link, size, skip)
-
-
-def _described(record: FileRecord, extraction: Extraction) -> FileRecord:
-    return record._replace(
-        language=extraction.language,
-        lines=extraction.lines,
-        chunks=len(extraction.chunks),
-        symbols=len(extraction.symbols),
-        edges=len(extraction.imports) + len(extraction.calls),
-        entities=1 if extraction.entity is not None else 0,
-        parse_error=extraction.parse_error,
-        truncated=extraction.truncated,
-        interface_hash=extraction.interface_hash,
-    )

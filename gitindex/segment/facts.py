@@ -72,7 +72,8 @@ class FactsWriter:
         self._db = sqlite3.connect(f"file:{quote(str(path))}", uri=True, isolation_level=None)
         # Durability comes from the publish barrier, not from SQLite: staging is thrown away after a crash.
         self._db.executescript(
-            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=8192;" + _SCHEMA
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
+            "PRAGMA page_size=8192; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;" + _SCHEMA
         )
         self._db.execute("BEGIN")
         version = str(versions.MATRIX["facts"].current)
@@ -92,18 +93,21 @@ class FactsWriter:
         if extraction is None:
             return
         many = self._db.executemany
-        many(
-            "INSERT INTO symbol VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            [(file, at, *symbol) for at, symbol in enumerate(extraction.symbols)],
-        )
-        many(
-            "INSERT INTO import VALUES (?,?,?,?,?,?)",
-            [(file, at, *item) for at, item in enumerate(extraction.imports)],
-        )
-        many(
-            "INSERT INTO call VALUES (?,?,?,?,?,?,?)",
-            [(file, at, *call) for at, call in enumerate(extraction.calls)],
-        )
+        if extraction.symbols:
+            many(
+                "INSERT INTO symbol VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                [(file, at, *symbol) for at, symbol in enumerate(extraction.symbols)],
+            )
+        if extraction.imports:
+            many(
+                "INSERT INTO import VALUES (?,?,?,?,?,?)",
+                [(file, at, *item) for at, item in enumerate(extraction.imports)],
+            )
+        if extraction.calls:
+            many(
+                "INSERT INTO call VALUES (?,?,?,?,?,?,?)",
+                [(file, at, *call) for at, call in enumerate(extraction.calls)],
+            )
         self._identifiers.extend((name, file, positions) for name, positions in extraction.identifiers)
         if extraction.entity is not None:
             entity = extraction.entity

@@ -1,0 +1,162 @@
+"""Several lanes, a process each: files go in as bytes, finished segments stay where they were written.
+
+Extraction, embedding and writing then use every core, and nothing but the bytes of files and one record per file
+crosses the process border. A lane that dies (a grammar is C code fed with anything) takes its segments with it:
+`LaneDied` tells the caller to write again the careful way.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Self
+
+from gitindex.indexing.batches import batches
+from gitindex.indexing.lane import Berth, Extracted, File, Grave, Lane
+from gitindex.indexing.vectors import Vectors
+from gitindex.model.records import FileRecord
+from gitindex.model.settings import EmbedSettings, IndexSettings
+from gitindex.segment import lexical
+from gitindex.segment.lexicalunion import unite
+from gitindex.segment.writer import Written
+from gitindex.store import atomic, steps
+
+MOST = 4  # each lane makes a segment of its own, and readers open every segment
+
+
+class LaneDied(Exception):
+    """A worker process ended without an answer."""
+
+
+class Lanes:
+    """A crew that fills segments below `folder`; leaving the context ends it, finished or not."""
+
+    def __init__(
+        self, folder: Path, snapshot_id: str, settings: IndexSettings, embedding: EmbedSettings, count: int
+    ) -> None:
+        self._lexical = folder / "lexical"
+        room = settings.limits.sync_bytes
+        self._parts = [folder / f"lexical_{number}" for number in range(count)]
+        self._crew = [
+            _Hand(Berth(folder, part, snapshot_id, room, number, count), settings, embedding)
+            for number, part in enumerate(self._parts)
+        ]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for hand in self._crew:
+            hand.dismiss()
+
+    def fill(self, files: Iterable[File]) -> Iterator[FileRecord]:
+        """Index files; yields each record with what was found in it. The next batch goes to whoever is free."""
+        free = deque(self._crew)
+        for batch in batches(files, lambda file: len(file[1] or b"")):
+            while not free:
+                for hand in self._answering():
+                    yield from hand.answer()
+                    free.append(hand)
+            free.popleft().give(batch)
+        while len(free) < len(self._crew):
+            for hand in self._answering():
+                yield from hand.answer()
+                free.append(hand)
+
+    def finish(self, graves: Iterable[Grave], marker: dict[str, Any]) -> tuple[Written, ...]:
+        """Close every file; tombstones stand with the first segment, the marker in the last table."""
+        steps.reach("publish.chunks")
+        for hand in self._crew:
+            hand.end(
+                list(graves) if hand is self._crew[0] else [], marker if hand is self._crew[-1] else None
+            )
+        steps.reach("publish.facts")
+        written = tuple(segment for hand in self._crew for segment in hand.answer())
+        steps.reach("publish.lexical")
+        unite(self._parts, self._lexical, atomic.link_or_copy)
+        for part in self._parts:
+            atomic.remove_tree(part)
+        return written
+
+    def _answering(self) -> list[_Hand]:
+        ready = wait([hand.pipe for hand in self._crew if hand.busy])
+        return [hand for hand in self._crew if hand.busy and hand.pipe in ready]
+
+
+class _Hand:
+    """Our end of one lane."""
+
+    def __init__(self, berth: Berth, settings: IndexSettings, embedding: EmbedSettings) -> None:
+        context = get_context("spawn")  # this process holds threads: a fork of it is not safe
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_labour, args=(theirs, berth, settings, embedding), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        self.busy = False
+
+    def give(self, batch: list[File]) -> None:
+        self._send(batch)
+
+    def end(self, graves: list[Grave], marker: dict[str, Any] | None) -> None:
+        self._send([])
+        self._send((graves, marker))
+
+    def answer(self) -> Any:
+        """Raises LaneDied, and whatever the lane could not do."""
+        try:
+            found = self.pipe.recv()
+        except (EOFError, ConnectionError) as error:
+            raise LaneDied from error
+        self.busy = False
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def dismiss(self) -> None:
+        self.pipe.close()
+        self._process.terminate()
+        self._process.join()
+
+    def _send(self, message: object) -> None:
+        self.busy = True
+        try:
+            self.pipe.send(message)
+        except ConnectionError as error:
+            raise LaneDied from error
+
+
+def _labour(pipe: Connection, berth: Berth, settings: IndexSettings, embedding: EmbedSettings) -> None:
+    """A lane's whole life."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us decides, and closes the pipe
+    gc.disable()
+    try:
+        _work(pipe, berth, settings, embedding)
+    except (EOFError, ConnectionError):
+        return  # nobody waits for an answer any more
+    except Exception as error:  # noqa: BLE001 - raised on the other side
+        pipe.send(error)
+
+
+def _work(pipe: Connection, berth: Berth, settings: IndexSettings, embedding: EmbedSettings) -> None:
+    from gitindex.extract.embed.registry import open_embedder
+    from gitindex.extract.extractor import extract
+
+    lexical.create(berth.lexical)
+    lane = Lane(berth, Vectors(open_embedder(embedding)), bulk=True)
+
+    def extracted(batch: list[File]) -> Iterator[Extracted]:
+        for record, data in batch:
+            yield record, extract(record.path, data, settings) if data is not None else None
+
+    while batch := pipe.recv():
+        pipe.send(list(lane.add(extracted(batch))))
+    lane.settle()
+    graves, marker = pipe.recv()
+    pipe.send(lane.finish(graves, marker))

@@ -1,0 +1,103 @@
+"""A large tree is written side by side, a process per lane; a lane that dies or fails costs no index (SN-5)."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from gitindex.errors import StorageFull
+from gitindex.extract import extractor
+from gitindex.indexing import lanes
+from gitindex.model.settings import IndexSettings
+from gitindex.store import publish
+from tests import harness
+from tests.gitrepo import GitRepo
+
+FILES = {f"pkg{at % 7}/m{at}.py": f"def f{at}():\n    return g{at}({at})\n" for at in range(300)}
+SIDE_BY_SIDE = {"workers": 3}
+extract = extractor.extract
+
+
+@pytest.fixture
+def large(repo: GitRepo) -> GitRepo:
+    repo.commit("many", **FILES, **{"image.bin": b"\0\1\2", "notes.md": "# Notes\n"})
+    repo.write("untracked.py", "def new(): pass\n")
+    return repo
+
+
+def segments(root: Path, home: Path) -> int:
+    with harness.view(root, home) as opened:
+        return len(opened.manifest.segments)
+
+
+def test_side_by_side_equals_one_by_one(large: GitRepo, tmp_path: Path) -> None:
+    harness.index(large.root, tmp_path / "one")
+    harness.index(large.root, tmp_path / "many", **SIDE_BY_SIDE)
+    assert harness.digest_of(large.root, tmp_path / "many") == harness.digest_of(large.root, tmp_path / "one")
+    assert segments(large.root, tmp_path / "many") == SIDE_BY_SIDE["workers"]
+    assert harness.audited(large.root, tmp_path / "many").clean
+    assert not multiprocessing.active_children()
+
+
+def fatal(path: str, data: bytes, settings: IndexSettings, *, text_only: bool = False) -> object:
+    if path == "pkg0/m77.py" and not text_only:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return extract(path, data, settings, text_only=text_only)
+
+
+def deadly(*arguments: object) -> None:
+    """A lane whose grammar crashes at one file."""
+    extractor.extract = fatal  # type: ignore[assignment]
+    labour(*arguments)
+
+
+labour = lanes._labour
+
+
+def test_a_lane_that_dies_costs_no_index(
+    large: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "_labour", deadly)
+    harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
+    assert segments(large.root, tmp_path / "index") == 1, "written again, by one lane"
+    assert harness.digest_of(large.root, tmp_path / "index") == harness.clean_digest(
+        large.root, tmp_path / "clean"
+    )
+
+
+def failing(*arguments: object) -> None:
+    """A lane that meets a full disk when it finishes."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    lanes.Lane.finish = full  # type: ignore[assignment,method-assign]
+    labour(*arguments)
+
+
+def test_what_a_lane_cannot_do_is_raised_here(
+    large: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "_labour", failing)
+    with pytest.raises(StorageFull):
+        harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
+    assert not multiprocessing.active_children()
+    staging = harness.codebase(large.root, tmp_path / "index").layout.base / "staging"
+    assert not any(staging.iterdir()), "a failed try leaves nothing behind"
+
+
+def test_an_interrupted_build_leaves_no_lane(
+    large: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publish.Staged, "__init__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
+    assert not multiprocessing.active_children()
