@@ -13,6 +13,7 @@ from gitindex.hooks import spawn
 
 _LOG_NAME = "worker.log"
 _LOG_BYTES = 256 * 1024
+_AUTOGROUP = Path("/proc/self/autogroup")
 _FORMAT = "%(asctime)s %(process)d %(levelname)s %(message)s"
 
 
@@ -21,6 +22,10 @@ def become() -> None:
     spawn.close_inherited()
     with contextlib.suppress(PermissionError):  # already the leader of its session
         os.setsid()
+    if os.getsid(0) == os.getpid():
+        with contextlib.suppress(OSError):
+            # Linux divides the processor among sessions before it looks at nice: ours must be modest as a whole.
+            _AUTOGROUP.write_text(str(os.nice(0)))
 
 
 @contextlib.contextmanager

@@ -55,11 +55,16 @@ def _record(home: Path, root: Path, commit_only: bool) -> str:
             ],
             "session": os.getsid(0) == os.getpid(),
             "nice": os.nice(0),
+            "share": _read("/proc/self/autogroup"),
             "cwd": os.getcwd(),
             "open": [name for name in os.listdir("/dev/fd") if int(name) > 2 and _inheritable(int(name))],
         },
     )
     return head.decode().strip()
+
+
+def _read(path: str) -> str | None:
+    return Path(path).read_text() if os.path.exists(path) else None
 
 
 def _append(home: Path, what: dict[str, object]) -> None:
