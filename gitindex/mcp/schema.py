@@ -160,6 +160,18 @@ TOOLS: tuple[ToolSpec, ...] = (
         },
     ),
     ToolSpec(
+        "file_state",
+        "What may be believed of files right now: freshness and certainty of the exact facts about each, and the gate "
+        "for editing all of them on the strength of it (allowed, needs_decision, blocked) with what to run first.",
+        {
+            "files": {
+                **_TEXTS,
+                "description": "The files, absolute or relative to the root; default: `path` itself.",
+            },
+            **_READ,
+        },
+    ),
+    ToolSpec(
         "manage_index",
         "Create, reindex, sync, look at (status) or delete (clear) the index of a codebase. create and reindex run "
         "in the background unless wait is true.",

@@ -17,6 +17,7 @@ from gitindex.ops.listing import list_codebases
 from gitindex.ops.query import QueryOptions, query
 from gitindex.ops.read import read_file
 from gitindex.ops.reading import ReadOptions
+from gitindex.ops.state import file_states
 from gitindex.search.request import Request
 
 Arguments = Mapping[str, Any]
@@ -203,6 +204,12 @@ def _read(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[st
     )
 
 
+def _state(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    files = tuple(given["files"]) if "files" in given else (_file(given, options),)
+    answer = file_states(codebase, files, options)
+    return fit(answer, codebase.settings.query.max_answer_chars, ["files", "witnesses", "ambiguous"])
+
+
 _READERS: dict[str, Callable[[Codebase, Arguments, ReadOptions], dict[str, Any]]] = {
     "search_codebase": _search,
     "find_symbol": _symbol,
@@ -213,6 +220,7 @@ _READERS: dict[str, Callable[[Codebase, Arguments, ReadOptions], dict[str, Any]]
     "repo_map": _map,
     "slice_variable": _slice,
     "read_file": _read,
+    "file_state": _state,
 }
 
 

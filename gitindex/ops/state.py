@@ -7,9 +7,12 @@ document was made from.
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gitindex.errors import NotARepository, UsageError
@@ -124,14 +127,30 @@ def _judged(
     verdict = mutation.check(keys, states, facts, commit)
     if verdict.gate != mutation.NEEDS_DECISION:
         return verdict
-    with opened_control(codebase) as connection:
-        if choice:
-            hashes = {path: facts[path].content_hash for path in verdict.ambiguous}
-            decision = Decision(verdict.signature, commit, hashes, json.dumps(choice), proof)
+    if choice:
+        hashes = {path: facts[path].content_hash for path in verdict.ambiguous}
+        decision = Decision(verdict.signature, commit, hashes, json.dumps(choice), proof)
+        with opened_control(codebase) as connection:
             control.remember(connection, decision, time.time())
-        return mutation.check(
-            keys, states, facts, commit, lambda signature, head: control.recall(connection, signature, head)
-        )
+    return mutation.check(keys, states, facts, commit, _recalled(codebase.layout.control))
+
+
+def _recalled(path: Path) -> Callable[[str, str], Decision | None]:
+    """Decisions on record, without making or changing their file: asking is a read (EN-5)."""
+
+    def recall(signature: str, head: str) -> Decision | None:
+        if not path.exists():
+            return None
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                connection.row_factory = sqlite3.Row
+                return control.recall(connection, signature, head)
+        except (
+            sqlite3.DatabaseError
+        ):  # no table yet, damaged, or only a writer may open it: nothing was decided
+            return None
+
+    return recall
 
 
 def _advised(verdict: Verdict, repo: Repo) -> tuple[Witness, ...]:

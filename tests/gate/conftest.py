@@ -41,6 +41,7 @@ TOOLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("repo_map", {}),
     ("slice_variable", {"file": "app/core.py", "line": 7, "name": "total"}),
     ("read_file", {"file": "app/core.py"}),
+    ("file_state", {"files": ["app/core.py", "README.md"]}),
 )
 
 

@@ -15,7 +15,15 @@ from tests.gate.conftest import READS
 from tests.gitrepo import GitRepo
 from tests.harness import cli
 
-FOREGROUND = (*READS, ("status",), ("health",), ("list",), ("stores",), ("audit", "--digest"))
+FOREGROUND = (
+    *READS,
+    ("state", "app/core.py"),
+    ("status",),
+    ("health",),
+    ("list",),
+    ("stores",),
+    ("audit", "--digest"),
+)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CHANGES = (
     *("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"),

@@ -87,6 +87,7 @@ def test_answers_keep_their_budget(repo: GitRepo) -> None:
         ("call_graph", {"symbol": "hub"}),
         ("read_file", {"file": "many.py"}),
         ("repo_map", {"tokens": 50_000}),
+        ("file_state", {"files": [f"many{at}.py" for at in range(200)]}),
     ):
         text = service.call(name, arguments).text
         answer = json.loads(text)

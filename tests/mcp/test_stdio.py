@@ -70,6 +70,13 @@ async def every_tool(mcp: Session, root: str) -> None:
     assert [item["line"] for item in cut["lines"]] == [5, 6, 7]
     text = await mcp.call("read_file", path=f"{root}/app/core.py", startLine=1, endLine=1)
     assert text["content"] == "def start(port):"
+    state = await mcp.call("file_state", files=["app/core.py", "app/main.py"], path=root)
+    assert (state["status"], state["gate"]) == ("ok", "blocked")
+    assert [item["path"] for item in state["files"]] == ["app/core.py", "app/main.py"]
+    assert {item["freshness"] for item in state["files"]} == {"unindexed"}
+    assert all(item["command"] for item in state["witnesses"])
+    one = await mcp.call("file_state", path=f"{root}/app/core.py")
+    assert [item["path"] for item in one["files"]] == ["app/core.py"]
     status = await mcp.call("manage_index", action="status", path=root)
     assert (status["status"], status["in_sync"]) == ("ok", True)
     assert [entry["root"] for entry in (await mcp.call("list_codebases"))["codebases"]] == [root]
