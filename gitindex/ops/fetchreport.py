@@ -49,7 +49,7 @@ def report(
         status="ok",
         base_commit=found.commit,
         target_commit=target,
-        distance=distance(share.repo, found.commit, target),
+        distance=0 if found.commit == target else distance(share.repo, found.commit, target),
         objects=obtained.objects if obtained else {"downloaded": 0, "reused": claim.totals.artifacts},
         bytes=obtained.bytes if obtained else {"downloaded": 0, "reused": claim.totals.size},
         caught_up=done.changes,

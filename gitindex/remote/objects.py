@@ -10,7 +10,7 @@ import hashlib
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import zstandard
 
@@ -19,6 +19,9 @@ from gitindex.errors import ChecksumMismatch
 LEVEL = 3
 _CHUNK = 1024 * 1024
 _MAX_WINDOW = 128 * 1024 * 1024  # a frame may ask for this much memory, whatever its size
+
+
+Data = TypeVar("Data", bytes, memoryview)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,10 @@ class _Hashing:
     def read(self, amount: int = -1) -> bytes:
         return self._seen(self._file.read(amount))
 
-    def write(self, data: bytes) -> int:
-        self._seen(data)
-        return self._file.write(data)
+    def write(self, data: Data) -> int:
+        return self._file.write(self._seen(data))
 
-    def _seen(self, data: bytes) -> bytes:
+    def _seen(self, data: Data) -> Data:
         self.digest.update(data)
         self.size += len(data)
         return data
@@ -85,12 +87,15 @@ def inflate(source: BinaryIO, expected: Packed, target: BinaryIO) -> None:
     frame's header holds a size.
     """
     written = _Hashing(target)
-    reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(source)
+    reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(source, read_size=_CHUNK)
+    room = memoryview(
+        bytearray(min(_CHUNK, expected.raw_size + 1))
+    )  # one buffer: making new ones costs as much
     try:
-        while chunk := reader.read(min(_CHUNK, expected.raw_size + 1 - written.size)):
-            if written.size + len(chunk) > expected.raw_size:
+        while count := reader.readinto(room[: expected.raw_size + 1 - written.size]):
+            if written.size + count > expected.raw_size:
                 raise mismatch(expected.sha256, f"unpacks to more than {expected.raw_size} bytes")
-            written.write(chunk)
+            written.write(room[:count])
     except (zstandard.ZstdError, MemoryError) as error:
         raise mismatch(expected.sha256, f"is not a zstd frame: {error}") from error
     if (written.size, written.digest.hexdigest()) != (expected.raw_size, expected.raw_sha256):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,7 +65,9 @@ class Team:
 
     @property
     def mate(self) -> Environment:
-        return Environment(self.where / "mate", remote=self.url, endpoint=self.endpoint)
+        """With the variables of the environment, as from the command line: reads then need no boto3."""
+        variables = dict(os.environ)
+        return Environment(self.where / "mate", remote=self.url, endpoint=self.endpoint, variables=variables)
 
     @property
     def transport(self) -> Transport:
