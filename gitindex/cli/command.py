@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -46,6 +47,15 @@ def complain(path: Path) -> None:
             return
 
 
+def _paged(text: str) -> bool:
+    """Was it shown by a pager? Only a person at a terminal who did not refuse gets one."""
+    if not sys.stdout.isatty() or click.get_current_context().find_root().params.get("no_pager"):
+        return False
+    from gitindex.cli import pager
+
+    return pager.show(text, environment().variables)
+
+
 def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]], click.Command]:
     """Turn `run(call, **options) -> Answer` into a click command with the shared options."""
 
@@ -56,7 +66,8 @@ def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]]
             if as_json:
                 output.write_json(answer.data)
             else:
-                output.write_text(answer.text)
+                if not _paged(answer.text):
+                    output.write_text(answer.text)
                 complain(Path(path))
             return answer.exit_code
 

@@ -70,7 +70,8 @@ class LazyGroup(click.Group):
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(gitindex.__version__, prog_name="gitindex")
-def group() -> None:
+@click.option("--no-pager", is_flag=True, help="Write long answers straight to the terminal.")
+def group(no_pager: bool) -> None:
     """Immutable, verified snapshots of a code index, bound to git trees.
 
     Every command takes --json (one object on stdout) and --path DIR (default: the current repository).

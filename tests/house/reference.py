@@ -15,6 +15,9 @@ Every command takes `--path DIR` (any path inside the codebase, default: the cur
 object on stdout, nothing else there; progress and messages go to stderr). Exit codes: [exit-codes.md](exit-codes.md).
 Only the options of each command's own are listed below.
 
+On a terminal, text longer than the screen goes through `$GITINDEX_PAGER`, `$PAGER` or `less`, as with git; `gitindex
+--no-pager COMMAND` writes it straight out. Pipes, files and `--json` never meet a pager.
+
 A first session:
 
 ```console

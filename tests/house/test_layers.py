@@ -11,7 +11,7 @@ from tests.house.graph import REPOSITORY, importers, imports, sources
 
 # Each kind of side effect and each heavy package has its door; a new importer is a decision, made here.
 DOORS = {
-    "subprocess": {"gitindex.git.run", "gitindex.hooks.spawn", "gitindex.semantic.process"},
+    "subprocess": {"gitindex.git.run", "gitindex.hooks.spawn", "gitindex.semantic.process", "gitindex.cli.pager"},
     "boto3": {"gitindex.remote.transports.s3"},
     "botocore": {"gitindex.remote.transports.s3"},
     "mcp": {"gitindex.mcp.server"},
