@@ -20,10 +20,13 @@ from typing import NamedTuple
 
 from gitindex.extract.tokens import subwords
 
-# Ranking was tuned on these. None of any group was used to train the static table (ci/train/corpus.py, HELD_OUT).
+# Ranking was tuned on these. No project of either group was used to train the static table (ci/train/packages.txt).
 TUNED = {
     "networkx": ("networkx==3.7",),
     "web": ("flask==3.1.3", "click==8.5.1", "requests==2.34.2", "httpx==0.28.1", "attrs==26.1.0"),
+    "pylint": ("pylint==4.1.3", "astroid==4.3.4"),
+    "biopython": ("biopython==1.88",),
+    "gensim": ("gensim==4.4.0", "hypothesis==6.170.15"),
 }
 HELD_OUT = {
     "django": ("django==6.1.3",),
@@ -35,8 +38,9 @@ HELD_OUT = {
 }
 VARIANTS = ("named", "anonymous")
 SEED = 7
-POOL_CHARS = 1_500_000  # about 2,500 chunks: what a transformer embeds on two cores in a minute
-QUERIES = 150
+POOL_CHARS = 560_000  # about 1,000 chunks
+SMALL_CHARS = 220_000  # about 400: a transformer embeds ten in a second on one core
+QUERIES = 300
 MIN_WORDS, MIN_LINES = 4, 3
 _NOT_CODE = re.compile(
     r"(^|/)(tests?|testing|_?vendor(ed)?|externals?|locale|migrations)/|(^|/)(test_|conftest)"
@@ -72,18 +76,18 @@ def wheel(spec: str, cache: Path) -> Path:
     return next(folder.iterdir())
 
 
-def build(name: str, specs: tuple[str, ...], variant: str, cache: Path) -> Pool:
-    """Write the pool's files and choose its queries; the same seed gives the same pool."""
-    root = cache / "pools" / f"{name}-{variant}"
+def build(name: str, specs: tuple[str, ...], variant: str, cache: Path, chars: int = POOL_CHARS) -> Pool:
+    """Write the pool's files and choose its queries; the same seed gives the same pool, a smaller one is part of it."""
+    root = cache / "pools" / f"{name}-{variant}-{chars}"
     chance = random.Random(SEED)
     files = [item for spec in specs for item in _files(wheel(spec, cache))]
     chance.shuffle(files)
     root.mkdir(parents=True, exist_ok=True)
-    (root / ".gitindex.toml").write_text('[embedding]\nprovider = "static"\n\n[query]\nper_file = 5\n')
+    (root / ".gitindex.toml").write_text('[embedding]\nprovider = "static"\n')
     asked: list[Query] = []
     used = 0
     for number, (path, source) in enumerate(files):
-        if used > POOL_CHARS:
+        if used > chars:
             break
         where = path if variant == "named" else f"f{number:04}.py"
         stripped = strip(source, anonymous=variant == "anonymous")

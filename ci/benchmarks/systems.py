@@ -1,0 +1,97 @@
+"""What is compared: systems that answer a sentence with places, all over the chunks of one product index."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks import transformer
+from gitindex.extract.embed.document import document
+from gitindex.extract.embed.registry import open_embedder
+from gitindex.ops.codebase import Codebase
+from gitindex.search.engine import Engine
+from gitindex.search.request import Request
+from gitindex.view.snapshot import SnapshotView
+
+DEPTH = 10
+BASELINE = "bm25"
+MODES = {"lexical": "lexical", "dense": "semantic", "hybrid": "hybrid"}
+
+Place = tuple[str, int, int]  # path, first line, last line
+Ask = Callable[[str], Sequence[Place]]
+Encode = Callable[[Sequence[str]], Any]
+
+
+def systems(
+    codebase: Codebase, view: SnapshotView, encode: Encode | None = None
+) -> Iterator[tuple[str, Ask]]:
+    """Name and system, the transformer only with `encode`."""
+    chunks = [chunk for chunk in view.lexical.all() if chunk.text.strip()]
+    yield BASELINE, _bm25(chunks)
+    settings = codebase.settings
+    engine = Engine(view, codebase.root, settings.query, lambda: open_embedder(settings.embedding))
+    for system, mode in MODES.items():
+        yield system, _product(engine, mode)
+    if encode is not None:
+        yield transformer.NAME, _nearest(chunks, encode, settings.query.per_file)
+
+
+def _product(engine: Engine, mode: str) -> Ask:
+    """What a user gets: the answer of the mode, as it comes."""
+
+    def ask(text: str) -> list[Place]:
+        hits = engine.search(Request(_plain(text), mode=mode, limit=DEPTH)).hits
+        return [(hit.path, hit.start_line, hit.end_line) for hit in hits]
+
+    return ask
+
+
+def _plain(text: str) -> str:
+    """A sentence, not the query language: quotes and colons in a docstring are no operators."""
+    return " ".join(text.replace('"', " ").replace(":", " ").replace(" -", " ").split())
+
+
+def _bm25(chunks: Sequence[Any]) -> Ask:
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("text", tokenizer_name="default")
+    builder.add_unsigned_field("at", stored=True)
+    index = tantivy.Index(builder.build())
+    writer = index.writer(50_000_000, 1)
+    for at, chunk in enumerate(chunks):
+        writer.add_document(tantivy.Document(text=f"{chunk.path} {chunk.symbol}\n{chunk.text}", at=at))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    searcher = index.searcher()
+
+    def ask(text: str) -> list[Place]:
+        query, _ = index.parse_query_lenient(_plain(text), ["text"])
+        found = [searcher.doc(address)["at"][0] for _, address in searcher.search(query, DEPTH).hits]
+        return [_place(chunks[at]) for at in found]
+
+    return ask
+
+
+def _nearest(chunks: Sequence[Any], encode: Encode, per_file: int) -> Ask:
+    """By cosine of the documents that the product embeds too, under the product's rule of so many hits per file."""
+    matrix = encode([document(chunk.symbol, chunk.text) for chunk in chunks])
+
+    def ask(text: str) -> list[Place]:
+        seen: Counter[str] = Counter()
+        found: list[Place] = []
+        for at in np.argsort(-(matrix @ encode([text])[0]), kind="stable"):
+            seen[chunks[at].path] += 1
+            if seen[chunks[at].path] <= per_file:
+                found.append(_place(chunks[at]))
+        return found[:DEPTH]
+
+    return ask
+
+
+def _place(chunk: Any) -> Place:
+    return chunk.path, chunk.start_line, chunk.end_line
