@@ -7,11 +7,14 @@ layer that covers it and by no other, so lists of one precision never hold guess
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from gitindex.navigate.facts import Definition
+
+Within = Callable[[str], bool]
 
 
 class Reference(NamedTuple):
@@ -76,7 +79,8 @@ class Layer(Protocol):
     def meaning(self, path: str, line: int, column: int) -> list[Definition]:
         """What the identifier at a position stands for; empty when the layer cannot say."""
 
-    def references(self, targets: Sequence[Definition]) -> References: ...
+    def references(self, targets: Sequence[Definition], within: Within) -> References:
+        """In files that `within` accepts: others are another layer's to judge."""
 
     def calls_from(self, definition: Definition) -> Calls: ...
 
@@ -110,7 +114,7 @@ class Layers:
     def references(self, targets: Sequence[Definition]) -> References:
         joined = References()
         for at, layer in enumerate(self._layers):
-            answer = layer.references(targets)
+            answer = layer.references(targets, partial(self._speaks, at))
             joined.found += [item for item in answer.found if self._speaks(at, item.path)]
             joined.candidates += [item for item in answer.candidates if self._speaks(at, item.path)]
         joined.found.sort(key=lambda item: item[:3])

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from gitindex.navigate import facts
 from gitindex.navigate.exact import SEMANTIC, Exact, Symbol, exact
 from gitindex.navigate.facts import CallSite, Definition, family
-from gitindex.navigate.layer import Calls, Edge, Reference, References
+from gitindex.navigate.layer import Calls, Edge, Reference, References, Within
 from gitindex.navigate.syntactic import SYNTACTIC, TEXT, SyntacticLayer
 from gitindex.navigate.text import Texts
 from gitindex.scip.postings import DEMOTED, EXACT, IMPORT, QUALITY_SHIFT
@@ -115,10 +115,10 @@ class SemanticLayer:
 
     # -- references ----------------------------------------------------------------------------
 
-    def references(self, targets: Sequence[Definition]) -> References:
+    def references(self, targets: Sequence[Definition], within: Within) -> References:
         known = {item.place: self.symbols(item) for item in targets}
         rest = [_plain(item) for item in targets if not known[item.place]]
-        answer = self._below.references(rest) if rest else References()
+        answer = self._below.references(rest, within) if rest else References()
         symbols = dict.fromkeys(symbol for found in known.values() for symbol in found)
         names = {item.name: family(item.language) for item in targets if known[item.place]}
         sites = {_place(site) for name in names for site in facts.calls_named(self._view, name)}

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 
 from gitindex.navigate.exact import Document, exact
 from gitindex.navigate.facts import Definition
-from gitindex.navigate.layer import Calls, Reference, References
+from gitindex.navigate.layer import Calls, Reference, References, Within
 from gitindex.navigate.semantic import SemanticLayer
 from gitindex.navigate.syntactic import SYNTACTIC, SyntacticLayer
 from gitindex.navigate.text import Texts
@@ -56,7 +56,7 @@ class ShiftedLayer:
         defined = [item for symbol in symbols if not symbol.local for item in self._above.defined(symbol)]
         return defined or self._below.meaning(path, line, column)
 
-    def references(self, targets: Sequence[Definition]) -> References:
+    def references(self, targets: Sequence[Definition], within: Within) -> References:
         known = [symbol for item in targets for symbol in self._above.symbols(item) if not symbol.local]
         answer = References()
         placed: set[tuple[str, int, int]] = set()
@@ -70,7 +70,7 @@ class ShiftedLayer:
         for path, line, column in places:
             text = self._texts.line(path, line).strip()[:200]
             answer.found.append(Reference(path, line, column, "reference", SYNTACTIC, SHIFTED, text))
-        rest = self._below.references([item._replace(layer=SYNTACTIC) for item in targets])
+        rest = self._below.references([item._replace(layer=SYNTACTIC) for item in targets], within)
         answer.found += [item for item in rest.found if self._open(item, known, placed)]
         answer.candidates += [item for item in rest.candidates if self._open(item, known, placed)]
         return answer

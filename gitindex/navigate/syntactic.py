@@ -8,7 +8,7 @@ from itertools import chain
 
 from gitindex.navigate import facts
 from gitindex.navigate.facts import CallSite, Definition, family
-from gitindex.navigate.layer import Calls, Edge, Guess, Reference, References
+from gitindex.navigate.layer import Calls, Edge, Guess, Reference, References, Within
 from gitindex.navigate.resolve import Resolution, Resolver
 from gitindex.navigate.text import Texts
 from gitindex.view.snapshot import SnapshotView
@@ -68,23 +68,24 @@ class SyntacticLayer:
 
     # -- references ----------------------------------------------------------------------------
 
-    def references(self, targets: Sequence[Definition]) -> References:
+    def references(self, targets: Sequence[Definition], within: Within) -> References:
         answer = References()
         asked = {item.place for item in targets}
         for name in sorted({item.name for item in targets}):
             kin = {family(item.language) for item in targets if item.name == name}
-            self._collect(answer, name, kin, asked)
+            self._collect(answer, name, kin, asked, within)
             for site in facts.renaming_imports(self._view, name):
-                self._collect(answer, site.alias, kin, asked, only=site.path)
+                if within(site.path):
+                    self._collect(answer, site.alias, kin, asked, site.path.__eq__)
         return answer
 
     def _collect(
-        self, answer: References, spelling: str, kin: set[str], asked: set[Place], only: str = ""
+        self, answer: References, spelling: str, kin: set[str], asked: set[Place], within: Within
     ) -> None:
         found = [
             item
             for item in facts.occurrences(self._view, spelling)
-            if family(item.language) in kin and only in ("", item.path)
+            if family(item.language) in kin and within(item.path)
         ]
         found.sort()
         self._texts.load([item.path for item in found])
