@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,8 +39,8 @@ def faulty(
         yield team, repo, proxy
 
 
-def impatient(endpoint: str) -> RemoteOptions:
-    return RemoteOptions(endpoint, attempts=1, read_timeout=2.0)
+def impatient(endpoint: str, variables: Mapping[str, str]) -> RemoteOptions:
+    return RemoteOptions(endpoint, attempts=1, read_timeout=2.0, variables=variables)
 
 
 LASTING = [
