@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,29 +16,37 @@ from gitindex.ops import outgoing
 from gitindex.ops.build import build
 from gitindex.ops.buildarea import built, open_area
 from gitindex.ops.buildplan import BuildOptions
+from gitindex.ops.codebase import open_codebase
 from gitindex.ops.push import push
 from gitindex.remote import gc
+from gitindex.segment import chunks
+from gitindex.segment.lexical import LexicalIndex
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
+from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
 from tests.share.team import Team, unpacked
 
+CONTROL = "CONTROL_that_is_committed"
 MARKERS = {
-    "dirty": "MARKER-dirty-7f3a", "untracked": "MARKER-untracked-91c2", "ignored": "MARKER-ignored-55d0",
-    "stashed": "MARKER-stashed-0b7e", "branch": "MARKER-branch-d4d4", "removed": "MARKER-rewritten-8e21",
-    "staged": "MARKER-staged-3c3c", "excluded": "MARKER-excluded-aa17",
+    "dirty": "MARKER_dirty_7f3a", "untracked": "MARKER_untracked_91c2", "ignored": "MARKER_ignored_55d0",
+    "stashed": "MARKER_stashed_0b7e", "branch": "MARKER_branch_d4d4", "removed": "MARKER_rewritten_8e21",
+    "staged": "MARKER_staged_3c3c", "excluded": "MARKER_excluded_aa17",
 }  # fmt: skip
 
 
 def test_nothing_but_the_commit_leaves_the_machine(team: Team):
-    """Dirty, staged, untracked, ignored, stashed, other branches, rewritten history: every object is scanned."""
+    """Dirty, staged, untracked, ignored, stashed, other branches, rewritten history: every object is scanned.
+
+    Twice: as bytes, and through each engine, whose own compression would hide a marker; a control must be found.
+    """
     repo = team.origin
     team.build()
     repo.git("switch", "-q", "-c", "topic")
-    team.commit("topic", **{"topic.py": f"x = '{MARKERS['branch']}'\n"})
+    team.commit("topic", **{"topic.py": f"{MARKERS['branch']} = '{MARKERS['branch']}'\n"})
     team.build()  # a build of another branch must not become the base of one on main
     repo.git("switch", "-q", "main")
-    team.commit("wrong", **{"wrong.py": f"x = '{MARKERS['removed']}'\n"})
+    team.commit("wrong", **{"wrong.py": f"{MARKERS['removed']} = '{MARKERS['removed']}'\n"})
     team.build()
     repo.git("reset", "-q", "--hard", "HEAD~1")
     head = team.commit(
@@ -45,15 +55,16 @@ def test_nothing_but_the_commit_leaves_the_machine(team: Team):
             ".gitignore": "secret.py\n",
             ".gitindexignore": "private/\n",
             "private/p.txt": MARKERS["excluded"],
+            "control.py": f"{CONTROL} = '{CONTROL}'\n",
         },
     )
-    repo.write("b.py", f"x = '{MARKERS['stashed']}'\n")
+    repo.write("b.py", f"{MARKERS['stashed']} = '{MARKERS['stashed']}'\n")
     repo.git("stash", "-q")
-    repo.write("staged.py", f"x = '{MARKERS['staged']}'\n")
+    repo.write("staged.py", f"{MARKERS['staged']} = '{MARKERS['staged']}'\n")
     repo.git("add", "staged.py")
-    repo.write("a.py", f"x = '{MARKERS['dirty']}'\n")
-    repo.write("untracked.py", f"x = '{MARKERS['untracked']}'\n")
-    repo.write("secret.py", f"x = '{MARKERS['ignored']}'\n")
+    repo.write("a.py", f"{MARKERS['dirty']} = '{MARKERS['dirty']}'\n")
+    repo.write("untracked.py", f"{MARKERS['untracked']} = '{MARKERS['untracked']}'\n")
+    repo.write("secret.py", f"{MARKERS['ignored']} = '{MARKERS['ignored']}'\n")
     team.publish()
     uploaded = team.objects()
     assert len(uploaded) > 10
@@ -67,7 +78,21 @@ def test_nothing_but_the_commit_leaves_the_machine(team: Team):
     team.trust(clone)
     assert clone.git("rev-parse", "HEAD") == head
     team.fetch(clone)
+    for layer, text in layers(open_codebase(clone.root, team.mate).layout).items():
+        assert CONTROL in text, layer
+        assert [name for name, marker in MARKERS.items() if marker in text] == [], layer
     assert team.digest(clone) == team.clean(clone)
+
+
+def layers(layout: Layout) -> dict[str, str]:
+    """All that the engines can say about a store that was fetched, dead rows included."""
+    tables = [chunks.open_table(path).to_table().to_pydict() for path in layout.tables.iterdir()]
+    facts = []
+    for path in layout.segments.glob("*/*.sqlite"):
+        with closing(sqlite3.connect(path)) as db:
+            facts += list(db.iterdump())
+    words = [document for path in layout.lexicals.iterdir() for document in LexicalIndex(path).all()]
+    return {"tables": repr(tables), "facts": "\n".join(facts), "lexical": repr(words)}
 
 
 @pytest.mark.parametrize("event", ["pull_request", "pull_request_target"])
