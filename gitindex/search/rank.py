@@ -1,4 +1,4 @@
-"""The last word on order: definitions, kinds of files, path and symbol matches, coherence, files taking turns. Pure.
+"""The last word on order: definitions, kinds of files, path and symbol matches, files taking turns. Pure.
 
 Works on a few hundred candidates. The strength of the boosts depends on what is asked: a query that is a name
 wants the definition, a sentence wants the passage that says it. Equal scores fall back to path and position,
@@ -7,7 +7,7 @@ so one snapshot always answers one query the same way.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -39,21 +39,19 @@ _DEFINES_CODE = 0.3  # a word spelled like code is
 # class named like the thing asked about would come before the method that does it.
 _SAYS_NAME = 0.5  # words of the question that the name has
 _IN_QUESTION = 0.1  # words of the name that the question has
-_CALLABLE = 0.05  # a sentence tells what code does
+_CALLABLE = 0.1  # a sentence tells what code does
 _PATH = 0.15
 _CALLABLES = frozenset({"function", "method", "constructor", "macro"})
 _SENTENCE = 4  # words
-_COHERENCE = 0.03
 _ANCHOR = 0.6  # a file's head tells where, a chunk tells what
 
 
 def rank(found: Iterable[Scored], query: Query) -> list[Scored]:
     """Best first, all of them, with their final scores."""
-    items = order(found)  # sums of floats depend on their order
     words = set(query.terms)
     names = [name.lower() for name in query.names]
-    raised = [item._replace(score=_raised(item, query.symbol, names, words)) for item in items]
-    return order(_coherent(raised))
+    raised = [item._replace(score=_raised(item, query.symbol, names, words)) for item in found]
+    return order(raised)
 
 
 def order(items: Iterable[Scored]) -> list[Scored]:
@@ -126,25 +124,3 @@ def _name_words(symbol: str) -> frozenset[str]:
 def _path_words(path: str) -> tuple[frozenset[str], frozenset[str]]:
     folder, _, name = path.rpartition("/")
     return frozenset(subwords(name.rpartition(".")[0] or name)), frozenset(subwords(folder))
-
-
-def _coherent(items: list[Scored]) -> list[Scored]:
-    """A file with several good chunks is more likely to be about the question."""
-    best = max((item.score for item in items), default=0.0)
-    total: defaultdict[str, float] = defaultdict(float)
-    top: defaultdict[str, float] = defaultdict(float)
-    for item in items:
-        total[item.candidate.path] += item.score
-        top[item.candidate.path] = max(top[item.candidate.path], item.score)
-
-    def bonus(path: str) -> float:
-        rest = total[path] - top[path]
-        return _COHERENCE * best * rest / (rest + best) if rest > 0 and best > 0 else 0.0
-
-    # Only the file's best chunk gains: its neighbours were found on their own merits.
-    return [
-        item._replace(score=item.score + bonus(item.candidate.path))
-        if item.score == top[item.candidate.path]
-        else item
-        for item in items
-    ]
