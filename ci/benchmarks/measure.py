@@ -30,6 +30,8 @@ class Timing:
 
 
 def show(seconds: float) -> str:
+    if seconds < 0.0001:
+        return f"{seconds * 1e6:.0f} µs"
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -86,9 +87,11 @@ def run(cache: Path, quick: bool) -> Section:
     desk = Desk(cache, 3 if quick else 9, whole=not quick)
     found = {name: _asked(measure, desk) for name, measure in MEASURES.items()}
     us, grep = found["gitindex"].query, found["git grep"].query
-    assert us is not None
-    assert grep is not None
-    rows = [Row("gitindex, one question", show(us), f"git grep {show(grep)}", us / grep, None)]
+    rows = [
+        Row("gitindex, one question", show(us), f"git grep {show(grep)}", us / grep, None)
+        if us and grep
+        else Row("gitindex, one question", "did not run", found["gitindex"].missing, 1.0, 0.0)
+    ]
     return Section(rows=rows, text=_table(found), data={name: asdict(one) for name, one in found.items()})
 
 
@@ -129,6 +132,9 @@ def _asked(measure: Callable[[Desk], Found], desk: Desk) -> Found:
         return measure(desk)
     except Missing as reason:
         return Found(missing=f"not installed here: {reason}")
+    except (SystemExit, OSError, subprocess.SubprocessError) as error:
+        told = " ".join(str(error).replace(str(desk.cache), "CACHE").split())
+        return Found(missing=f"its run failed: {told[:160]}".replace("|", "/"))
 
 
 def ours(desk: Desk) -> Found:
@@ -258,7 +264,7 @@ def bm25(desk: Desk) -> Found:
     query = index.parse_query(WORD, ["body"])
     asked = timed(lambda: searcher.search(query, 10), desk.runs).median
     size = disk(desk.cache / "homes" / "floor")
-    return Found(version=tantivy.__version__, index=indexed, query=asked, size=size)
+    return Found(version=re.findall(r"[\d.]+", tantivy.__version__)[0], index=indexed, query=asked, size=size)
 
 
 MEASURES: dict[str, Callable[[Desk], Found]] = {

@@ -50,7 +50,8 @@ def debian(program: str, cache: Path, *packages: str) -> Tool:
     if not found.exists():
         raise Missing(f"no {program} in {', '.join(packages)}")
     libraries = sorted({str(path.parent) for path in root.rglob("*.so*")})
-    return Tool(found, {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(libraries)})
+    path = os.pathsep.join((str(found.parent), os.environ.get("PATH", "")))  # tools call each other by name
+    return Tool(found, {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(libraries), "PATH": path})
 
 
 def _unpack(package: str, root: Path) -> None:
