@@ -20,7 +20,7 @@ MATRIX: dict[str, Range] = {
     "chunk_rows": Range(1, 1, 1),
     "facts": Range(1, 1, 1),
     "lexical": Range(1, 1, 1),
-    "scip_facts": Range(1, 1, 1),
+    "scip_facts": Range(2, 2, 2),
     "control": Range(1, 1, 1),
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from gitindex.scip import blocks
 from gitindex.scip.postings import AHEAD, READ
 
 Ints = npt.NDArray[np.int64]
@@ -17,47 +18,60 @@ _MAX_BYTES = 5  # 35 bits; lines, columns and numbers of a file stay far below
 
 def encode(values: npt.NDArray[np.int64]) -> tuple[bytes, npt.NDArray[np.int64]]:
     """All values end to end, and where each one ends. Values must not be negative."""
+    longer = np.flatnonzero(values > 127)  # few: most numbers take one byte
     size = np.ones(len(values), dtype=np.int64)
-    for step in range(1, _MAX_BYTES):
-        size += values >= (1 << (7 * step))
+    size[longer] += sum((values[longer] >> (7 * step) > 0).astype(np.int64) for step in range(1, _MAX_BYTES))
     ends = np.cumsum(size)
     out = np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.uint8)
     starts = ends - size
-    for step in range(_MAX_BYTES):
-        which = size > step
-        if not which.any():
+    out[starts] = np.where(size > 1, values | 128, values).astype(np.uint8)
+    for step in range(1, _MAX_BYTES):
+        longer = longer[size[longer] > step]
+        if not len(longer):
             break
-        more = np.where(size[which] > step + 1, 128, 0)
-        out[starts[which] + step] = (values[which] >> (7 * step)) & 127 | more
+        more = np.where(size[longer] > step + 1, 128, 0)
+        out[starts[longer] + step] = (values[longer] >> (7 * step)) & 127 | more
     return out.tobytes(), ends
 
 
 def pack_symbols(
-    hashes: Ints, files: Ints, lines: Ints, columns: Ints, flags: Ints
-) -> Iterator[tuple[int, bytes]]:
-    """(hash, blob) per symbol, ascending by hash, from parallel arrays of global occurrences in any order."""
-    if not len(hashes):
-        return
-    order = np.lexsort((flags, columns, lines, files, hashes))
-    hashes, files, lines = hashes[order], files[order], lines[order]
-    columns, flags = columns[order], flags[order]
-    first = np.concatenate(([True], hashes[1:] != hashes[:-1]))
+    numbers: Ints, ranks: Ints, files: Ints, lines: Ints, columns: Ints, flags: Ints
+) -> tuple[bytes, Ints]:
+    """Blobs of all symbols end to end, and where each ends, from the numbers of their names and parallel arrays
+    of occurrences. `ranks` says whose occurrence it is; rows are in the order of symbol, file, position.
+    """
+    first = np.diff(ranks, prepend=-1) != 0
     file_step = np.where(first, files, np.diff(files, prepend=0))
     new_file = first | (file_step != 0)
     line_step = np.where(new_file, lines, np.diff(lines, prepend=0))
     new_flags = np.where(first, flags != READ, np.diff(flags, prepend=0) != 0)
     head = line_step << 2 | new_file.astype(np.int64) << 1 | new_flags
-    always = np.ones(len(hashes), dtype=np.bool_)
+    always = np.ones(len(ranks), dtype=np.bool_)
     values = np.stack((head, file_step, flags, columns), axis=1)
     wanted = np.stack((always, new_file, new_flags, always), axis=1)
-    blob, ends = encode(values[wanted])
-    # The last value of each symbol's last row ends its part of the stream.
-    last_rows = np.concatenate((np.flatnonzero(first)[1:] - 1, [len(hashes) - 1]))
-    stops = ends[np.cumsum(wanted.sum(axis=1))[last_rows] - 1].tolist()
-    start = 0
-    for value, stop in zip(hashes[first].tolist(), stops, strict=True):
-        yield value, blob[start:stop]
-        start = stop
+    sizes = np.bincount(ranks, weights=wanted.sum(axis=1), minlength=len(numbers)).astype(np.int64)
+    blob, ends = encode(np.insert(values[wanted], np.cumsum(sizes) - sizes, numbers))
+    return blob, ends[np.cumsum(sizes + 1) - 1]
+
+
+def pack_blocks(keys: Ints, values: bytes, ends: Ints) -> Iterator[tuple[int, bytes]]:
+    """(first key, block) from ascending keys and their values end to end; `blocks` tells what a block is."""
+    bounds = [0, *ends.tolist()]
+    for at in range(0, len(keys), blocks.SIZE):
+        part = keys[at : at + blocks.SIZE]
+        start, stop = bounds[at], bounds[at + len(part)]
+        wide = blocks.WIDE if stop - start > 0xFFFF else 0
+        cuts = (ends[at : at + len(part)] - start).astype("<u4" if wide else "<u2")
+        head = blocks.HEAD.pack(len(part) | wide) + part.astype("<i8").tobytes() + cuts.tobytes()
+        yield int(part[0]), head + values[start:stop]
+
+
+def pack_lists(keys: Ints, numbers: Ints) -> Iterator[tuple[int, bytes]]:
+    """Blocks of ascending numbers as steps, from pairs sorted by key and number."""
+    first = np.concatenate(([True], keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, np.bool_)
+    blob, ends = encode(np.where(first, numbers, np.diff(numbers, prepend=0)))
+    last = np.concatenate((first[1:], [True])) if len(keys) else first
+    return pack_blocks(keys[first], blob, ends[last])
 
 
 def pack_files(files: Sequence[tuple[Ints, int, npt.NDArray[np.int32]]]) -> list[bytes]:

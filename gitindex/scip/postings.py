@@ -4,8 +4,8 @@ Symbols are known by their 64-bit hash, files by a number within their segment, 
 table between them. `packing` writes these forms from arrays; reading is plain Python and lazy, because a
 query touches few of them and should import little. Lines and columns are 1-based.
 
-A symbol's blob: per occurrence `line step << 2 | new file << 1 | new flags`, [file step, then the line
-counts from 0], [flags], column. Flags start as READ: nearly all references are.
+A symbol's blob: the number of its name, then per occurrence `line step << 2 | new file << 1 | new flags`,
+[file step, then the line counts from 0], [flags], column. Flags start as READ: nearly all references are.
 A file's blob: counts, 8 bytes per global symbol, then per occurrence line step, column (step on the same
 line),
 `width << 1` or `line step << 1 | 1` and end column, symbol number, flags.
@@ -51,10 +51,16 @@ class FileBlob(NamedTuple):
     start: int
 
 
+def name_of(blob: bytes) -> int:
+    """The number of a symbol's name."""
+    return next(varints(blob))
+
+
 def unpack_symbol(blob: bytes) -> Iterator[Posting]:
     file = line = 0
     flags = READ
     numbers = varints(blob)
+    next(numbers)
     for head in numbers:
         if head & 2:
             file += next(numbers)

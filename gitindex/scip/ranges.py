@@ -17,6 +17,7 @@ from gitindex.scip import schema
 
 Ints = npt.NDArray[np.int64]
 _BAD = (-1, -1, -1, -1)
+_LONGEST_VARINT = 10
 
 
 class Ranges(NamedTuple):
@@ -39,18 +40,21 @@ def decode_all(packed: Sequence[bytes], single: Sequence[bytes], multi: Sequence
     return out
 
 
-def decode_one(packed: bytes, single: bytes, multi: bytes) -> tuple[int, int, int, int] | None:
-    """The range of one occurrence; None when there is none."""
-    if not (packed or single or multi):
-        return None
-    line, column, end_line, end_column = (int(part[0]) for part in decode_all([packed], [single], [multi]))
-    return None if line < 0 else (line, column, end_line, end_column)
+def decode_spans(buffer: npt.NDArray[np.uint8], starts: Ints, sizes: Ints) -> Ranges:
+    """Packed ranges that lie in a buffer, by where each starts and how many bytes it has."""
+    bounds = np.cumsum(sizes)
+    total = int(bounds[-1]) if len(bounds) else 0
+    return _decode(buffer[np.arange(total) + np.repeat(starts - bounds + sizes, sizes)], bounds)
 
 
 def _packed(packed: Sequence[bytes]) -> Ranges:
-    count = len(packed)
     joined = np.frombuffer(b"".join(packed), dtype=np.uint8)
-    bounds = np.cumsum(np.fromiter(map(len, packed), dtype=np.int64, count=count))
+    return _decode(joined, np.cumsum(np.fromiter(map(len, packed), dtype=np.int64, count=len(packed))))
+
+
+def _decode(joined: npt.NDArray[np.uint8], bounds: Ints) -> Ranges:
+    """Ranges that lie end to end; `bounds` is where each ends."""
+    count = len(bounds)
     last = np.flatnonzero(joined < 128)  # the byte that ends each varint
     # Values end at or before the bound of their range: how many lie there is where the range's values stop.
     stops = np.searchsorted(last, bounds - 1, side="right")
@@ -68,16 +72,15 @@ def _packed(packed: Sequence[bytes]) -> Ranges:
 
 
 def _values(joined: npt.NDArray[np.uint8], last: Ints) -> Ints:
-    if len(last) == len(joined):
-        return joined.astype(np.int64)
-    if not len(last):
-        return np.empty(0, dtype=np.int64)
-    firsts = np.concatenate(([0], last[:-1] + 1))
-    used = int(last[-1]) + 1
-    shift = np.arange(used) - np.repeat(firsts, last - firsts + 1)
+    values = joined[last].astype(np.int64)
+    width = np.diff(last, prepend=-1)
     # Ten-byte varints are negative numbers: no such line exists, so wrapping is enough.
-    parts = (joined[:used].astype(np.int64) & 127) << np.minimum(shift * 7, 62)
-    return np.asarray(np.add.reduceat(parts, firsts), dtype=np.int64)
+    for step in range(1, _LONGEST_VARINT):
+        at = np.flatnonzero(width > step)
+        if not len(at):
+            break
+        values[at] = values[at] << 7 | joined[last[at] - step] & 127
+    return values
 
 
 def _typed(single: bytes, multi: bytes) -> tuple[int, int, int, int]:

@@ -133,6 +133,14 @@ class IndexFile:
         """One document by its span; None, and one more damaged, when it does not parse."""
         return next(self._parse((span,), messages.Document), None)
 
+    def path_in(self, span: tuple[int, int]) -> bytes:
+        """The path a document gives itself, without reading more of it where the path comes first."""
+        part = _part(self._map, *span)
+        if part is not None and part[0] == 1:
+            return bytes(self._map[part[1] : part[2]])
+        found = self.document(span, schema.wire())
+        return b"" if found is None else bytes(found.relative_path)
+
     def externals(self, messages: Any = None) -> Iterator[Any]:
         """Symbols of other packages that the tool described."""
         yield from self._parse(self.layout.externals, (messages or schema.plain()).SymbolInformation)

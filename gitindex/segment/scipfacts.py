@@ -11,13 +11,14 @@ import hashlib
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from gitindex.errors import StoreCorrupt
 from gitindex.model import versions
-from gitindex.scip import names, postings, symbols
+from gitindex.scip import blocks, names, postings, symbols
 from gitindex.scip.postings import FileBlob, Posting
 from gitindex.segment.immutable import open_immutable
 
@@ -32,9 +33,9 @@ CREATE TABLE scip_files (
   digest BLOB NOT NULL, interface TEXT NOT NULL, syntax TEXT NOT NULL, unresolved INTEGER NOT NULL,
   demoted INTEGER NOT NULL, occurrences BLOB NOT NULL, definitions BLOB NOT NULL, hover BLOB NOT NULL,
   links BLOB NOT NULL);
-CREATE TABLE scip_symbols (hash INTEGER PRIMARY KEY, name INTEGER NOT NULL, postings BLOB NOT NULL);
+CREATE TABLE scip_symbols (hash INTEGER PRIMARY KEY, block BLOB NOT NULL);
 CREATE TABLE scip_names (block INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE scip_short (key INTEGER PRIMARY KEY, numbers BLOB NOT NULL);
+CREATE TABLE scip_short (key INTEGER PRIMARY KEY, block BLOB NOT NULL);
 CREATE TABLE scip_links (
   target INTEGER NOT NULL, symbol INTEGER NOT NULL, file INTEGER NOT NULL, flags INTEGER NOT NULL,
   PRIMARY KEY (target, symbol, file)) WITHOUT ROWID;
@@ -43,7 +44,9 @@ CREATE TABLE scip_external (hash INTEGER PRIMARY KEY, text BLOB NOT NULL);
 _LINK = struct.Struct("<qqB")
 _HEAD = "file, path, blob, context, digest, interface, syntax, unresolved, demoted"
 _BATCH_OCCURRENCES = 50_000
+_SYMBOLS = 256 * blocks.SIZE
 Link = tuple[int, int, int]  # symbol, target, flags
+Symbol = tuple[int, bytes, bytes]  # hash, string, name in the last descriptor
 
 
 class ScipFile(NamedTuple):
@@ -105,7 +108,15 @@ class Packed(NamedTuple):
         return value.digest()
 
 
-def pack(documents: Iterable[Positions]) -> Iterator[tuple[Positions, Packed]]:
+class Ready(NamedTuple):
+    """A document in stored form, with what the postings of its symbols are gathered from."""
+
+    packed: Packed
+    hashes: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int32]  # of global symbols: number within hashes, line, column, flags
+
+
+def pack(documents: Iterable[Positions]) -> Iterator[Ready]:
     """Documents in stored form, many at once: calls cost more than work."""
     batch: list[Positions] = []
     weight = 0
@@ -119,7 +130,7 @@ def pack(documents: Iterable[Positions]) -> Iterator[tuple[Positions, Packed]]:
         yield from _pack(batch)
 
 
-def _pack(batch: list[Positions]) -> Iterator[tuple[Positions, Packed]]:
+def _pack(batch: list[Positions]) -> Iterator[Ready]:
     import zstandard
 
     from gitindex.scip import packing
@@ -127,21 +138,32 @@ def _pack(batch: list[Positions]) -> Iterator[tuple[Positions, Packed]]:
     compressor = zstandard.ZstdCompressor(level=3)
     found = packing.pack_files([(doc.hashes, doc.locals, doc.occurrences) for doc in batch])
     defined = packing.pack_definitions([doc.definitions for doc in batch])
-    for doc, occurrences, definitions in zip(batch, found, defined, strict=True):
-        quality = doc.occurrences[:, 5] >> postings.QUALITY_SHIFT
-        yield (
-            doc,
-            Packed(
-                doc.path,
-                doc.interface_hash,
-                doc.unresolved,
-                int((quality == postings.DEMOTED).sum()),
-                occurrences,
-                definitions,
-                compressor.compress(doc.hover),
-                tuple(sorted(set(doc.relationships))),
-            ),
+    parts = _positions(batch)
+    for doc, occurrences, definitions, part in zip(batch, found, defined, parts, strict=True):
+        quality = part[:, 3] >> postings.QUALITY_SHIFT  # only texts of global symbols are ever contradicted
+        packed = Packed(
+            doc.path,
+            doc.interface_hash,
+            doc.unresolved,
+            int((quality == postings.DEMOTED).sum()),
+            occurrences,
+            definitions,
+            compressor.compress(doc.hover),
+            tuple(sorted(set(doc.relationships))),
         )
+        yield Ready(packed, doc.hashes, part)
+
+
+def _positions(batch: list[Positions]) -> list[npt.NDArray[np.int32]]:
+    """`Ready.positions` of each document."""
+    import numpy as np
+
+    rows = np.concatenate([doc.occurrences for doc in batch])
+    counts = [len(doc.occurrences) for doc in batch]
+    known = rows[:, 0] < np.repeat([len(doc.hashes) for doc in batch], counts)  # the rest are locals
+    bounds = np.concatenate(([0], np.cumsum(known)))[np.cumsum(counts)].tolist()
+    kept = rows[known][:, [0, 1, 2, 5]]
+    return [kept[start:stop] for start, stop in zip([0, *bounds], bounds, strict=False)]
 
 
 class ScipWriter:
@@ -160,33 +182,13 @@ class ScipWriter:
             "INSERT INTO meta VALUES (?, ?)", [("schema_version", version), ("segment_id", segment_id)]
         )
         self.files = 0
-        self.occurrences = 0
-        self._used: set[int] = set()
-        self._columns: list[npt.NDArray[np.int64]] = []
+        self._linked: set[int] = set()
+        self._added: list[tuple[int, Ready]] = []
 
-    def add(
-        self,
-        packed: Packed,
-        hashes: npt.NDArray[np.int64],
-        occurrences: npt.NDArray[np.int32],
-        *,
-        blob: str,
-        context: str,
-        syntax: str,
-    ) -> None:
-        """`hashes` and `occurrences` are what `packed` holds in packed form."""
-        import numpy as np
-
-        file = self._insert(packed, blob, context, syntax)
-        found = occurrences[occurrences[:, 0] < len(hashes)]
-        part = np.empty((5, len(found)), np.int64)
-        part[0] = hashes[found[:, 0]]
-        part[1] = file
-        part[2:] = found[:, [1, 2, 5]].T
-        self._columns.append(part)
-        self._used.update(hashes.tolist())
-        self._used.update(value for link in packed.links for value in link[:2])
-        self.occurrences += len(occurrences)
+    def add(self, ready: Ready, *, blob: str, context: str, syntax: str) -> None:
+        links = ready.packed.links
+        self._added.append((self._insert(ready.packed, blob, context, syntax), ready))
+        self._linked.update(value for link in links for value in link[:2])
 
     def bury(self, path: str, context: str) -> None:
         """Hide the path's documents in older segments."""
@@ -212,22 +214,26 @@ class ScipWriter:
         )
         return self.files
 
-    def finish(self, named: Iterable[tuple[int, bytes]], external: Iterable[tuple[int, bytes]] = ()) -> None:
-        """`named`: hash and string of symbols, those of other documents are left out; `external`: hover texts."""
-        strings = sorted((text, value) for value, text in named if value in self._used)
-        self._db.executemany(
-            "INSERT INTO scip_names VALUES (?,?)", enumerate(names.pack_names([text for text, _ in strings]))
-        )
-        number = {value: at for at, (_, value) in enumerate(strings)}
-        self._write_postings(number)
-        short: dict[bytes, list[int]] = {}
-        for at, (text, _) in enumerate(strings):
-            short.setdefault(symbols.tail_name(text), []).append(at)
-        self._db.executemany(
-            "INSERT OR IGNORE INTO scip_short VALUES (?,?)",
-            sorted((symbols.hash64(name), _pack_numbers(found)) for name, found in short.items() if name),
-        )
-        kept = sorted((value, text) for value, text in external if value in self._used)
+    def finish(self, named: Iterable[Symbol], external: Iterable[tuple[int, bytes]] = ()) -> None:
+        """`named`: symbols, those of other documents are left out; `external`: hover texts by hash."""
+        import numpy as np
+
+        from gitindex.scip import packing
+
+        used = self._linked.union(*(ready.hashes.tolist() for _, ready in self._added))
+        texts = {value: (text, short) for value, text, short in named if value in used}
+        order = sorted(texts, key=lambda value: texts[value][0])
+        strings = [texts[value][0] for value in order]
+        self._db.executemany("INSERT INTO scip_names VALUES (?,?)", enumerate(names.pack_names(strings)))
+        hashes = np.array(order, np.int64)
+        numbers = np.argsort(hashes)  # of the names, by ascending hash
+        blocks = _gather(self._added, hashes[numbers], numbers)
+        self._db.executemany("INSERT INTO scip_symbols VALUES (?,?)", blocks)
+        keys = {short: symbols.hash64(short) for short in {short for _, short in texts.values()}}
+        short = np.array([keys[texts[value][1]] for value in order], np.int64)
+        by_key = np.argsort(short, kind="stable")
+        self._db.executemany("INSERT INTO scip_short VALUES (?,?)", packing.pack_lists(short[by_key], by_key))
+        kept = sorted((value, text) for value, text in external if value in used)
         self._db.executemany("INSERT OR IGNORE INTO scip_external VALUES (?,?)", kept)
         self._db.execute("COMMIT")
         self._db.close()
@@ -235,21 +241,36 @@ class ScipWriter:
     def abandon(self) -> None:
         self._db.close()
 
-    def _write_postings(self, number: dict[int, int]) -> None:
-        import numpy as np
 
-        from gitindex.scip import packing
+def _gather(
+    added: list[tuple[int, Ready]], hashes: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]
+) -> Iterator[tuple[int, bytes]]:
+    """Blocks of packed positions by symbol. Documents come in the order of their numbers, positions in that of
+    their places: a stable sort by symbol is all it takes.
+    """
+    import numpy as np
 
-        written: set[int] = set()
-        if self._columns:
-            columns = np.concatenate(self._columns, axis=1)
-            self._columns = []
-            rows = [(value, number[value], blob) for value, blob in packing.pack_symbols(*columns)]
-            written = {row[0] for row in rows}
-            self._db.executemany("INSERT INTO scip_symbols VALUES (?,?,?)", rows)
-        # Symbols that only links name have a string and no positions.
-        rest = sorted((value, at, b"") for value, at in number.items() if value not in written)
-        self._db.executemany("INSERT INTO scip_symbols VALUES (?,?,?)", rest)
+    from gitindex.scip import packing
+
+    if not added:
+        return
+    sizes = np.array([len(ready.hashes) for _, ready in added])
+    counts = np.array([len(ready.positions) for _, ready in added])
+    own = np.searchsorted(hashes, np.concatenate([ready.hashes for _, ready in added]))
+    rows = np.concatenate([ready.positions for _, ready in added])
+    ranks = own[rows[:, 0] + np.repeat(np.cumsum(sizes) - sizes, counts)]
+    files = np.repeat(np.array([file for file, _ in added]), counts)
+    order = np.argsort(ranks, kind="stable")
+    bounds = np.searchsorted(ranks[order], np.arange(0, len(hashes) + _SYMBOLS, _SYMBOLS))
+    # In pieces, whose arrays fit the processor's cache.
+    for at, (start, stop) in enumerate(zip(bounds.tolist(), bounds[1:].tolist(), strict=False)):
+        own_part = slice(at * _SYMBOLS, (at + 1) * _SYMBOLS)
+        part = order[start:stop]
+        columns = (rows[part, column].astype(np.int64) for column in (1, 2, 3))
+        blob, ends = packing.pack_symbols(
+            numbers[own_part], ranks[part] - at * _SYMBOLS, files[part], *columns
+        )
+        yield from packing.pack_blocks(hashes[own_part], blob, ends)
 
 
 class ScipFacts:
@@ -291,12 +312,17 @@ class ScipFacts:
         )
 
     def postings(self, symbol: int) -> Iterator[Posting]:
-        row = self._one("SELECT postings FROM scip_symbols WHERE hash = ?", symbol)
-        return iter(()) if row is None else postings.unpack_symbol(row[0])
+        found = self._value("scip_symbols", "hash", symbol)
+        return iter(()) if found is None else postings.unpack_symbol(found)
+
+    def symbols(self) -> Iterator[tuple[int, bytes]]:
+        """Hash and packed positions of every symbol, ascending."""
+        for (block,) in self._db.execute("SELECT block FROM scip_symbols ORDER BY hash"):
+            yield from blocks.items(block)
 
     def name(self, symbol: int) -> bytes | None:
-        row = self._one("SELECT name FROM scip_symbols WHERE hash = ?", symbol)
-        return None if row is None else self._string(row[0])
+        found = self._value("scip_symbols", "hash", symbol)
+        return None if found is None else self._string(postings.name_of(found))
 
     def names(self) -> Iterator[tuple[int, bytes]]:
         """Hash and string of every symbol."""
@@ -306,8 +332,8 @@ class ScipFacts:
 
     def named(self, short: bytes) -> list[bytes]:
         """Symbols whose last descriptor has this name."""
-        row = self._one("SELECT numbers FROM scip_short WHERE key = ?", symbols.hash64(short))
-        return [] if row is None else [self._string(at) for at in _unpack_numbers(row[0])]
+        found = self._value("scip_short", "key", symbols.hash64(short))
+        return [] if found is None else [self._string(at) for at in accumulate(postings.varints(found))]
 
     def links(self, target: int) -> list[tuple[int, int, int]]:
         """(symbol, document, flags) of what relates to `target`."""
@@ -340,6 +366,12 @@ class ScipFacts:
             self._blocks[block] = names.unpack_names(row[0]) if row else []
         return self._blocks[block][at]
 
+    def _value(self, table: str, column: str, key: int) -> bytes | None:
+        """From the one block that may hold the key."""
+        sql = f"SELECT block FROM {table} WHERE {column} <= ? ORDER BY {column} DESC LIMIT 1"  # noqa: S608
+        row = self._one(sql, key)
+        return None if row is None else blocks.find(row[0], key)
+
     def _one(self, sql: str, value: object) -> Any:
         return self._db.execute(sql, (value,)).fetchone()
 
@@ -350,23 +382,3 @@ def _pack_links(links: Sequence[Link]) -> bytes:
 
 def _unpack_links(blob: bytes) -> tuple[Link, ...]:
     return tuple(_LINK.iter_unpack(blob))
-
-
-def _pack_numbers(numbers: list[int]) -> bytes:
-    """Ascending numbers as varints of their steps."""
-    out = bytearray()
-    last = 0
-    for number in numbers:
-        step, last = number - last, number
-        while step > 127:
-            out.append(step & 127 | 128)
-            step >>= 7
-        out.append(step)
-    return bytes(out)
-
-
-def _unpack_numbers(blob: bytes) -> Iterator[int]:
-    total = 0
-    for step in postings.varints(blob):
-        total += step
-        yield total

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gitindex.scip import postings
-from gitindex.segment.scipfacts import ScipFacts, ScipFile, ScipWriter
+from gitindex.scip.symbols import tail_name
+from gitindex.segment.scipfacts import Ready, ScipFacts, ScipFile, ScipWriter
 
 
 def merge(
@@ -23,6 +24,7 @@ def merge(
 
     writer = ScipWriter(target, segment_id)
     named: dict[int, bytes] = {}
+    occurrences = 0
     external: dict[int, bytes] = {}
     for facts, documents in sources:
         if not documents:
@@ -31,11 +33,13 @@ def merge(
             packed = facts.packed(head)
             file = postings.open_file(packed.occurrences)
             rows = np.array(list(postings.occurrences_of(file)), np.int32).reshape(-1, 6)
-            hashes = np.array(file.hashes, np.int64)
-            writer.add(packed, hashes, rows, blob=head.blob, context=head.context, syntax=head.syntax)
+            positions = rows[rows[:, 0] < len(file.hashes)][:, [0, 1, 2, 5]]
+            ready = Ready(packed, np.array(file.hashes, np.int64), positions)
+            writer.add(ready, blob=head.blob, context=head.context, syntax=head.syntax)
+            occurrences += file.total
         named.update(facts.names())
         external.update(facts.externals())
     for head in buried:
         writer.bury(head.path, head.context)
-    writer.finish(named.items(), external.items())
-    return writer.files, writer.occurrences
+    writer.finish(((value, text, tail_name(text)) for value, text in named.items()), external.items())
+    return writer.files, occurrences

@@ -17,6 +17,7 @@ from gitindex.model.paths import path_key
 
 _REGULAR, _EXECUTABLE = 0o100644, 0o100755
 _BATCH = 500
+MAX_FILE_BYTES = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from __future__ import annotations
 import gc
 import hashlib
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +30,33 @@ from gitindex.scip.ranges import Ints
 from gitindex.scip.reader import IndexFile, Tool
 from gitindex.semantic import describe
 from gitindex.semantic.firstpass import BATCH_OCCURRENCES, FirstPass, Part, Small
-from gitindex.semantic.interning import Interner, SymbolTable
+from gitindex.semantic.interning import Interner, Seen, SymbolTable, World, seen_in
 from gitindex.semantic.naming import NAMELESS, Naming
 
-__all__ = ["DEMOTED", "EXACT", "QUALITY_SHIFT", "REPAIRED", "Decoded", "Document", "ReadBlob", "Summary"]
+__all__ = [
+    "DEMOTED",
+    "EXACT",
+    "QUALITY_SHIFT",
+    "REPAIRED",
+    "Decoded",
+    "Document",
+    "ReadBlob",
+    "Summary",
+    "collector_paused",
+]
 ReadBlob = Callable[[str], bytes | None]
+_COUNTS = ("damaged", "documents", "occurrences", "demoted", "repaired", "unresolved", "out_of_range")
+
+
+def path_of(raw: bytes, prefix: str = "") -> str:
+    """The path key of a document. Raises UnsafePath, with the reason, for one that cannot be a tracked file."""
+    text = raw.decode("utf-8", "replace")
+    if not text or text.startswith("/"):
+        raise UnsafePath("absolute path")
+    try:
+        return path_key(posixpath.normpath(posixpath.join(prefix, text)))
+    except UnsafePath as error:
+        raise UnsafePath("leaves the repository") from error
 
 
 class Document(NamedTuple):
@@ -71,6 +94,12 @@ class Summary:
     out_of_range: int = 0
     rejected: list[tuple[str, str]] = field(default_factory=list)  # (path as written, reason)
 
+    def add(self, other: Summary) -> None:
+        """Take in the counts of another share of the same file."""
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.rejected += other.rejected
+
 
 class Decoded:
     """An index after the first pass; `documents` is the second."""
@@ -83,41 +112,53 @@ class Decoded:
         prefix: str = "",
         known: Callable[[int], bool] | None = None,
         naming: Naming = NAMELESS,
+        only: Iterable[int] | None = None,
+        exchange: Callable[[Seen], Seen] | None = None,
     ) -> None:
         """`prefix` is the project root within the repository; `known` tells symbols the store defines
-        already.
+        already. A share of the file: `only` these documents by number, and `exchange` turns what they define
+        into what all of them define.
         """
         self._file = file
         self._prefix = prefix
         self.summary = Summary(file.tool(), file.truncated)
         first = FirstPass(self.summary.tool.name)
-        with _collector_paused():
-            self._take_documents(first, read)
+        with collector_paused():
+            self._take_documents(first, read, range(len(file.layout.documents)) if only is None else only)
         self._parts = first.parts
         self._interner = first.interner
         self.summary.out_of_range = first.out_of_range
-        defined = {
-            i for parts in self._parts.values() for p in parts for i in p.ids[p.defined].tolist() if i >= 0
-        }
+        parts = (part for parts in self._parts.values() for part in parts)
+        seen = seen_in(first.interner, {i for p in parts for i in p.ids[p.defined].tolist() if i >= 0})
         described = frozenset(info.symbol for info in file.externals(schema.raw()))
-        self._table = SymbolTable(first.interner, defined, described, known, naming)
+        self._world = World(first.interner, exchange(seen) if exchange else seen, described, known, naming)
+        self._repair()
+        self._table = SymbolTable(first.interner, self._world)
         # Interned number → number of its description in the document at hand; locals count from the end.
         self._described = np.full(len(first.interner.strings) + first.interner.local_count + 2, -1, np.int32)
-        self._repair()
         self.summary.damaged = file.damaged
 
     def symbols(self) -> Iterator[tuple[int, bytes]]:
         """(hash, normalised symbol) of every global symbol that occurs."""
-        return iter(self._table.strings.items())
+        return zip(self._table.hashes.tolist(), self._table.names, strict=True)
+
+    def named(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """The same with the name in the last descriptor."""
+        return zip(self._table.hashes.tolist(), self._table.names, self._interner.names, strict=True)
 
     def defines(self, symbol_hash: int) -> bool:
-        return symbol_hash in self._table.defined_hashes
+        return symbol_hash in self._defined_hashes
+
+    @cached_property
+    def _defined_hashes(self) -> set[int]:
+        numbered = zip(self._interner.strings, self._table.hashes.tolist(), strict=True)
+        return {value for symbol, value in numbered if self._world.defines(symbol)}
 
     def externals(self) -> Iterator[tuple[int, bytes, describe.Description]]:
         """Symbols of other packages with the hover text the tool gave: hash, symbol, description."""
         for info in self._file.externals(schema.raw()):
             if info.symbol and not symbols.is_local(info.symbol):
-                name = self._table.normal(info.symbol)
+                name = self._world.normal(info.symbol)
                 yield symbols.hash64(name), name, describe.describe(name, info)
 
     def documents(self) -> Iterator[Document]:
@@ -134,10 +175,10 @@ class Decoded:
 
     # -- first pass -----------------------------------------------------------------------------
 
-    def _take_documents(self, first: FirstPass, read: ReadBlob) -> None:
+    def _take_documents(self, first: FirstPass, read: ReadBlob, numbers: Iterable[int]) -> None:
         messages = schema.wire()
-        for number, span in enumerate(self._file.layout.documents):
-            message = self._file.document(span, messages)
+        for number in numbers:
+            message = self._file.document(self._file.layout.documents[number], messages)
             path = None if message is None else self._accept_path(message.relative_path)
             if path is None:
                 continue
@@ -149,14 +190,10 @@ class Decoded:
         first.flush()
 
     def _accept_path(self, raw: bytes) -> str | None:
-        text = raw.decode("utf-8", "replace")
-        if not text or text.startswith("/"):
-            self.summary.rejected.append((text, "absolute path"))
-            return None
         try:
-            return path_key(posixpath.normpath(posixpath.join(self._prefix, text)))
-        except UnsafePath:
-            self.summary.rejected.append((text, "leaves the repository"))
+            return path_of(raw, self._prefix)
+        except UnsafePath as error:
+            self.summary.rejected.append((raw.decode("utf-8", "replace"), error.message))
             return None
 
     # -- between the passes -----------------------------------------------------------------------
@@ -169,7 +206,7 @@ class Decoded:
                 for at, text in part.contradicted:
                     key = (int(part.ids[at]), text)
                     if key not in siblings:
-                        siblings[key] = self._table.sibling(*key)
+                        siblings[key] = self._world.sibling(*key)
                     sibling = siblings[key]
                     part.rows[at, 4] |= (DEMOTED if sibling is None else REPAIRED) << QUALITY_SHIFT
                     if sibling is not None:
@@ -217,7 +254,7 @@ class Decoded:
         for name, number, info in zip(spelled, interned, infos, strict=True):
             if number >= 0 or not name.startswith(b"local "):
                 documentation = info.documentation
-                shown = names[number] if number >= 0 else self._table.normal(name)
+                shown = names[number] if number >= 0 else self._world.normal(name)
                 visible.append(shown + b"\0" + documentation[0] if documentation else shown)
                 if info.relationships:
                     links += [(hash_of(name), hash_of(to), flags) for to, flags in describe.links(info)]
@@ -304,7 +341,7 @@ class _Numbering:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Millions of small objects and no cycles: the collector would walk them again and again for nothing."""
     was = gc.isenabled()
     gc.disable()

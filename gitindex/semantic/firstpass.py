@@ -17,7 +17,7 @@ from gitindex.scip.positions import Rules
 from gitindex.scip.ranges import Ints
 from gitindex.semantic.agreement import Aliases, agrees_anywhere, renamed
 from gitindex.semantic.interning import Interner
-from gitindex.semantic.occurrences import Occurrences
+from gitindex.semantic.occurrences import Columns, Occurrences
 
 BATCH_OCCURRENCES = 50_000
 _BATCH_BYTES = 16 * 1024 * 1024
@@ -80,14 +80,15 @@ class FirstPass:
         counts = [len(item.occurrences) for item in queue]
         owner = np.repeat(np.arange(len(queue)), counts)
         sources = Sources([(item.data, item.rules) for item in queue])
-        packed, entries = self._occurrences.split(every)
-        ids, roles = self._occurrences.columns(entries)
-        placed = sources.place(self._occurrences.ranges(packed, entries), owner)
+        read = self._occurrences.read(every)
+        ids, roles = read.ids, read.roles
+        placed = sources.place(read.ranges, owner)
         rows = np.stack((*placed[2:6], roles), axis=1).astype(np.int32)
         keep = placed.good & (ids != Interner.EMPTY)
         self.out_of_range += int(len(keep) - placed.good.sum())
-        defined = np.flatnonzero(keep & ((roles & schema.DEFINITION) != 0))
-        enclosing = self._enclosing(sources, entries[defined], owner[defined])
+        kept = keep[read.defined]
+        defined = read.defined[kept]
+        enclosing = _enclosing(sources, read, owner)[kept]
         wrong = self._weigh(queue, sources, ids, placed, owner, keep)
         self._split(queue, owner, ids, rows, keep, defined, enclosing, wrong)
 
@@ -139,11 +140,6 @@ class FirstPass:
                 self._settled[number, text] = verdict
         return verdict
 
-    def _enclosing(self, sources: Sources, entries: Ints, owner: Ints) -> Small:
-        ranges, given = self._occurrences.enclosing(entries)
-        placed = sources.place(ranges, owner)
-        return np.where((given & placed.good)[:, None], np.stack(placed[2:6], axis=1), 0).astype(np.int32)
-
     def _split(
         self,
         queue: list[_Queued],
@@ -177,3 +173,9 @@ class FirstPass:
             )
             self.parts.setdefault(item.path, []).append(part)
             first = end
+
+
+def _enclosing(sources: Sources, read: Columns, owner: Ints) -> Small:
+    """One row of four per definition; zeros where there is no enclosing range inside the text."""
+    placed = sources.place(read.enclosing, owner[read.defined])
+    return np.where((read.around & placed.good)[:, None], np.stack(placed[2:6], axis=1), 0).astype(np.int32)

@@ -7,27 +7,30 @@ on whatever snapshot is active then. What other refreshes or a compaction change
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from gitindex.errors import LeaseHeld, SemanticError, StoreCorrupt
 from gitindex.extract.versions import CHUNKER_VERSION
+from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.scip.reader import IndexFile
 from gitindex.segment import overlay, scipfacts
-from gitindex.segment.scipfacts import ScipWriter
+from gitindex.segment.scipfacts import Ready, ScipWriter
 from gitindex.segment.writer import SegmentWriter, Written
 from gitindex.semantic import scope as lattice
+from gitindex.semantic import shares
 from gitindex.semantic.contexts import Context
-from gitindex.semantic.decode import Decoded, ReadBlob
+from gitindex.semantic.decode import Decoded, ReadBlob, collector_paused
 from gitindex.semantic.describe import Description
 from gitindex.semantic.naming import NAMELESS, Naming
 from gitindex.semantic.scope import Scope
+from gitindex.semantic.shares import HelperLost, Order, Team
 from gitindex.store import atomic, clone, lease, publish, state, steps
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SEMANTIC, SnapshotView, open_active
@@ -48,6 +51,7 @@ class Source:
     scope: Scope | None
     about: Mapping[str, Any]  # of the manifest's entry: tool, version, commit, …
     naming: Naming = NAMELESS
+    repo: Repo | None = None  # where a helper process finds the blobs; without it there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,8 @@ def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: floa
         stack.callback(atomic.remove_tree, folder)
         name = f"seg_{txn}_0"
         writer = SegmentWriter(folder / name, name, view.manifest.dimension, CHUNKER_VERSION)
-        counted = _write(view, source, folder / name, name, confirm)
+        with collector_paused():
+            counted = _write(view, source, folder / name, name, confirm)
         steps.reach("import.lease")
         held = stack.enter_context(lease.hold(layout, txn, wait=wait))
         now = stack.enter_context(_reopen(layout))
@@ -121,36 +126,89 @@ def _documents_of(manifest: Manifest) -> list[str]:
 def _write(
     view: SnapshotView, source: Source, folder: Path, segment: str, confirm: Callable[[], None]
 ) -> Imported:
-    target = folder / "scip.sqlite"
-    writer = ScipWriter(target, segment)
     steps.reach("import.decode")
+    target = folder / "scip.sqlite"
     try:
-        with IndexFile(source.file) as file:
-            own = context_key(source.context)
-            known = partial(view.scip.defines, besides=own)
-            decoded = Decoded(file, source.read, prefix=source.prefix, known=known, naming=source.naming)
-            seen, written = _write_changed(view, source, decoded, writer, confirm)
-            buried = _bury_lost(view, source, seen, writer)
-            steps.reach("import.write")
-            externals = ((value, _external(told)) for value, _, told in decoded.externals())
-            writer.finish(decoded.symbols(), externals)
+        with IndexFile(source.file) as file, _assistance(view, source, file) as team:
+            return _write_with(team, file, view, source, target, segment, confirm)
+    except HelperLost:
+        target.unlink()
+    with IndexFile(source.file) as file:
+        return _write_with(None, file, view, source, target, segment, confirm)
+
+
+@contextmanager
+def _assistance(view: SnapshotView, source: Source, file: IndexFile) -> Iterator[Team | None]:
+    """A helper for a large file where there is a second core."""
+    if source.repo is None or not shares.worth_it(source.file):
+        yield None
+        return
+    ours, theirs = shares.halves(file, source.prefix)
+    stored, own = tuple(view.scip.paths), context_key(source.context)
+    order = Order(
+        source.file, source.prefix, source.naming, source.repo, dict(source.blobs), stored, own, tuple(theirs)
+    )
+    with shares.helper(order) as helper:
+        yield Team(helper, ours)
+
+
+def _write_with(
+    team: Team | None,
+    file: IndexFile,
+    view: SnapshotView,
+    source: Source,
+    target: Path,
+    segment: str,
+    confirm: Callable[[], None],
+) -> Imported:
+    writer = ScipWriter(target, segment)
+    try:
+        decoded = _decoded(team, view, source, file)
+        parts = [scipfacts.pack(decoded.documents()), *([team.helper.ready()] if team else [])]
+        seen = _write_changed(view, source, chain.from_iterable(parts), writer, confirm)
+        written = writer.files
+        buried = _bury_lost(view, source, seen, writer)
+        steps.reach("import.write")
+        externals = ((value, _external(told)) for value, _, told in decoded.externals())
+        writer.finish(chain(team.helper.named if team else (), decoded.named()), externals)
     except BaseException:
         writer.abandon()
         raise
     if not written and not buried:
         target.unlink()  # nothing changed: only the manifest says so
     summary = decoded.summary
+    if team is not None and team.helper.summary is not None:
+        summary.add(team.helper.summary)
     counts = (summary.occurrences, summary.demoted, summary.repaired, summary.unresolved)
     return Imported("", len(seen), written, buried, len(seen) - written, *counts, tuple(summary.rejected))
 
 
+def _decoded(team: Team | None, view: SnapshotView, source: Source, file: IndexFile) -> Decoded:
+    known = shares.known_elsewhere(view.scip, context_key(source.context))
+    only, exchange = (team.ours, team.helper.exchange) if team is not None else (None, None)
+    return Decoded(
+        file,
+        source.read,
+        prefix=source.prefix,
+        known=known,
+        naming=source.naming,
+        only=only,
+        exchange=exchange,
+    )
+
+
 def _write_changed(
-    view: SnapshotView, source: Source, decoded: Decoded, writer: ScipWriter, confirm: Callable[[], None]
-) -> tuple[set[str], int]:
-    """Paths that have a document, and how many of them were written."""
+    view: SnapshotView,
+    source: Source,
+    ready: Iterable[Ready],
+    writer: ScipWriter,
+    confirm: Callable[[], None],
+) -> set[str]:
+    """Write the documents that differ from the stored ones; the paths that have a document."""
     seen: set[str] = set()
     key = context_key(source.context)
-    for document, packed in scipfacts.pack(decoded.documents()):
+    for document in ready:
+        packed = document.packed
         if len(seen) % _CHECK_EVERY == 0:
             confirm()
         if not lattice.selects(source.scope, packed.path):
@@ -162,10 +220,10 @@ def _write_changed(
             continue
         record = view.record(packed.path)
         syntax = record.interface_hash if record is not None and record.content == blob else ""
-        writer.add(packed, document.hashes, document.occurrences, blob=blob, context=key, syntax=syntax)
+        writer.add(document, blob=blob, context=key, syntax=syntax)
     if not seen and source.scope is None:
         raise SemanticError("the index holds no document of a tracked file", diagnosis="no_documents")
-    return seen, writer.files
+    return seen
 
 
 def _bury_lost(view: SnapshotView, source: Source, seen: set[str], writer: ScipWriter) -> int:

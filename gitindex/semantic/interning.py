@@ -1,14 +1,14 @@
 """Symbols of one SCIP file as small integers, and what only the whole file can tell about them.
 
 Globals get numbers from 0, locals negative ones (their text means something within one document only). After
-the first pass a `SymbolTable` replaces versions of the project's own packages, hashes every symbol and knows
-what is
-defined.
+the first pass `World` knows what is defined, here and by whoever read the rest of the file, and what the
+project's own packages are; a `SymbolTable` replaces their versions and hashes every symbol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,69 +56,69 @@ class Interner:
         return len(self._locals)
 
 
-class SymbolTable:
-    """`defined`: numbers with a definition in the file; `described`: symbols of other packages it documents;
-    `known`: whether the store defines a symbol (by hash) that this file only mentions; `naming`: what the packages of
-    the repository are called.
+class Seen(NamedTuple):
+    """What a file, or a share of its documents, defines."""
+
+    defined: frozenset[bytes]  # global symbols
+    packages: frozenset[bytes]  # the project's own: those of the definitions, without version
+
+    def __or__(self, other: Seen) -> Seen:
+        return Seen(self.defined | other.defined, self.packages | other.packages)
+
+
+def seen_in(interner: Interner, numbers: Iterable[int]) -> Seen:
+    """From the numbers of defined symbols."""
+    defined = frozenset(interner.strings[number] for number in numbers)
+    return Seen(defined, frozenset(_package(head) for head in {_head(symbol) for symbol in defined}))
+
+
+class World:
+    """What only the whole file and the store can tell about a symbol.
+
+    `described`: symbols of other packages the file documents; `known`: whether the store defines a symbol
+    (by hash) that this file only mentions; `naming`: what the packages of the repository are called.
     """
 
     def __init__(
         self,
         interner: Interner,
-        defined: set[int],
+        seen: Seen,
         described: frozenset[bytes],
         known: Callable[[int], bool] | None,
         naming: Naming,
     ) -> None:
         self._naming = naming
         self._interner = interner
+        self._seen = seen
         self._described = described
-        self._defined = defined
-        self._known = known or (lambda _: False)
-        heads = [_head(symbol) for symbol in interner.strings]
-        packages = {head: _package(head) for head in set(heads)}
-        self._own = {packages[heads[i]] for i in defined}
-        # Everything before the descriptors → the same with the version of an own package replaced.
-        self._heads = {head: self._renamed(head, package) for head, package in packages.items()}
-        renamed = [self._heads[head] for head in heads]
-        self.names = [
-            symbol if new is old else new + symbol[len(old) :]
-            for symbol, old, new in zip(interner.strings, heads, renamed, strict=True)
-        ]
-        hashes = [symbols.hash64(name) for name in self.names]
-        self.hashes: npt.NDArray[np.int64] = np.array(hashes, dtype=np.int64)
-        self.strings: dict[int, bytes] = dict(zip(hashes, self.names, strict=True))
-        # Ascending by hash: files number their symbols by it.
-        self.sorted_hashes = np.unique(self.hashes)
-        self.rank = np.searchsorted(self.sorted_hashes, self.hashes)
-        self.defined_hashes = {hashes[i] for i in defined}
-        is_own = {head: package in self._own for head, package in packages.items()}
-        self.unresolved: npt.NDArray[np.bool_] = np.array(
-            [
-                is_own[head] and number not in defined and not self._known(value)
-                for number, (head, value) in enumerate(zip(heads, hashes, strict=True))
-            ],
-            dtype=np.bool_,
-        )
+        self._heads: dict[bytes, bytes] = {}
+        self.known = known or (lambda _: False)
 
-    def _renamed(self, head: bytes, package: bytes) -> bytes:
-        if package not in self._own and not self._naming.owns(package):
+    def defines(self, symbol: bytes) -> bool:
+        return symbol in self._seen.defined
+
+    def owns(self, head: bytes) -> bool:
+        return _package(head) in self._seen.packages
+
+    def renamed(self, head: bytes) -> bytes:
+        """Everything before the descriptors, with the version of an own package replaced."""
+        new = self._heads.get(head)
+        if new is None:
+            new = self._heads[head] = self._rename(head)
+        return new
+
+    def _rename(self, head: bytes) -> bytes:
+        package = _package(head)
+        if package not in self._seen.packages and not self._naming.owns(package):
             return head
         changed = symbols.without_version(self._naming.renamed(package) + head[len(package) :])
         return head if changed == head else changed
 
     def normal(self, symbol: bytes) -> bytes:
         """The symbol with the version of an own package replaced."""
-        number = self._interner.ids.get(symbol, -1)
-        if number >= 0:
-            return self.names[number]
         head = _head(symbol)
-        new = self._heads.get(head) or self._renamed(head, _package(head))
-        return new + symbol[len(head) :]
-
-    def hash_of(self, symbol: bytes) -> int:
-        number = self._interner.ids.get(symbol)
-        return symbols.hash64(self.normal(symbol)) if number is None else int(self.hashes[number])
+        new = self.renamed(head)
+        return symbol if new is head else new + symbol[len(head) :]
 
     def sibling(self, number: int, text: bytes) -> int | None:
         """The defined or described symbol next to `number` whose name is the text found in the file."""
@@ -126,13 +126,45 @@ class SymbolTable:
         if last is None or last.suffix in ("parameter", "type_parameter"):
             return None
         base = symbol[: last.start] + symbols.quote(text)
-        candidates = (self._interner.ids.get(base + end) for end in (symbol[last.end :], b"#", b"().", b"."))
-        return next((found for found in candidates if found is not None and self._stands(found)), None)
+        candidates = (base + end for end in (symbol[last.end :], b"#", b"().", b"."))
+        found = next((candidate for candidate in candidates if self._stands(candidate)), None)
+        return None if found is None else self._interner.ids[found]
 
-    def _stands(self, number: int) -> bool:
-        if number in self._defined or self._interner.strings[number] in self._described:
+    def _stands(self, symbol: bytes) -> bool:
+        if symbol in self._seen.defined or symbol in self._described:
             return True
-        return self._known(int(self.hashes[number]))
+        return self.known(symbols.hash64(self.normal(symbol)))
+
+
+class SymbolTable:
+    """Every interned global symbol by number: its normal name and hash. Made when no more are coming."""
+
+    def __init__(self, interner: Interner, world: World) -> None:
+        self._interner, self._world = interner, world
+        strings = interner.strings
+        heads = [_head(symbol) for symbol in strings]
+        new = {head: world.renamed(head) for head in set(heads)}
+        self.names = [
+            symbol if new[head] == head else new[head] + symbol[len(head) :]
+            for symbol, head in zip(strings, heads, strict=True)
+        ]
+        hashes = [symbols.hash64(name) for name in self.names]
+        self.hashes: npt.NDArray[np.int64] = np.array(hashes, dtype=np.int64)
+        # Ascending by hash: files number their symbols by it.
+        self.sorted_hashes = np.unique(self.hashes)
+        self.rank = np.searchsorted(self.sorted_hashes, self.hashes)
+        own = {head: world.owns(head) for head in new}
+        self.unresolved: npt.NDArray[np.bool_] = np.array(
+            [
+                own[head] and not world.defines(symbol) and not world.known(value)
+                for symbol, head, value in zip(strings, heads, hashes, strict=True)
+            ],
+            dtype=np.bool_,
+        )
+
+    def hash_of(self, symbol: bytes) -> int:
+        number = self._interner.ids.get(symbol)
+        return symbols.hash64(self._world.normal(symbol)) if number is None else int(self.hashes[number])
 
 
 def _head(symbol: bytes) -> bytes:

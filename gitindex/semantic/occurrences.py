@@ -1,13 +1,12 @@
 """Occurrences from the bytes of their messages, most of them without parsing.
 
-Indexers write the range first, and what follows it (symbol, roles) repeats for every use of a symbol. So a
-message is cut behind its range, and only a rest never seen before goes through protobuf; an `entry` is such
-a rest by number. Messages in any other shape are parsed whole: slower, same result.
+Indexers write range, symbol, roles and enclosing range in this order and nothing else. Messages of that shape
+are taken apart by array operations over all of them, end to end; what is left per occurrence is looking up its
+symbol. Messages in any other shape are parsed one by one: slower, same result.
 """
 
 from __future__ import annotations
 
-from array import array
 from typing import NamedTuple
 
 import numpy as np
@@ -15,140 +14,122 @@ import numpy.typing as npt
 from google.protobuf.message import DecodeError
 
 from gitindex.scip import schema
-from gitindex.scip.ranges import Ints, Ranges, decode_all
+from gitindex.scip.ranges import Ints, Ranges, decode_all, decode_spans
 from gitindex.semantic.interning import Interner
 
-_RANGE_FIRST = 10  # the tag of field 1, length-delimited
-_SYMBOL_FIRST = 18
+_RANGE, _SYMBOL, _ROLES, _ENCLOSING = 10, 18, 24, 58  # tags: field number << 3 | wire type
+_PAD = bytes(8)  # so that looking a few bytes ahead stays inside the buffer
+
+Bools = npt.NDArray[np.bool_]
 
 
-class _Typed(NamedTuple):
-    single: bytes
-    multi: bytes
+class Columns(NamedTuple):
+    """Parallel arrays. `enclosing` only where `around` says so, and only for definitions."""
+
+    ids: npt.NDArray[np.int32]
+    roles: Ints
+    ranges: Ranges
+    defined: Ints  # positions of definitions
+    enclosing: Ranges  # of the definitions
+    around: Bools
 
 
-class _Ending(NamedTuple):
-    """What follows the symbol, parsed; `symbol` when it was not at the front."""
+class _Spans(NamedTuple):
+    """Where the parts of each message lie in the buffer; nothing but `regular` counts where that is False."""
 
-    symbol: bytes
-    roles: int
-    typed: _Typed | None = None
-    plain: list[int] | None = None
-    around: tuple[bytes, bytes, bytes] | None = None
-    special: bool = False
-
-
-class _Entries(dict[bytes, int]):
-    def __init__(self, owner: Occurrences) -> None:
-        super().__init__()
-        self._owner = owner
-
-    def __missing__(self, rest: bytes) -> int:
-        number, repeats = self._owner.read(rest)
-        if repeats:
-            self[rest] = number
-        return number
+    regular: Bools
+    range_at: Ints
+    range_size: Ints
+    symbol_at: Ints
+    symbol_end: Ints
+    roles: Ints
+    enclosing_at: Ints
+    enclosing_size: Ints
 
 
 class Occurrences:
     def __init__(self, interner: Interner) -> None:
         self._interner = interner
-        self._entries = _Entries(self)
-        self._ids = array("i")
-        self._roles = array("i")
-        self._typed: dict[int, _Typed] = {}  # entries with a range of their own inside the rest
-        self._plain: dict[int, list[int]] = {}
-        self._around: dict[int, tuple[bytes, bytes, bytes]] = {}  # enclosing ranges of definitions
-        self._endings: dict[bytes, _Ending] = {}
-        self._message = schema.raw().Occurrence
 
-    def split(self, messages: list[bytes]) -> tuple[list[bytes], Ints]:
-        """Packed ranges (b"" where there is none at the front) and entries."""
-        packed = [raw[2 : 2 + raw[1]] if raw[0] == _RANGE_FIRST else b"" for raw in messages]
-        rests = [raw[2 + raw[1] :] if raw[0] == _RANGE_FIRST else raw for raw in messages]
-        entries = np.fromiter(map(self._entries.__getitem__, rests), dtype=np.int64, count=len(rests))
-        return packed, entries
+    def read(self, messages: list[bytes]) -> Columns:
+        """Messages of at least three bytes (shorter ones hold no symbol)."""
+        count = len(messages)
+        joined = b"".join([*messages, _PAD])
+        ends = np.cumsum(np.fromiter(map(len, messages), dtype=np.int64, count=count))
+        starts = np.concatenate((np.zeros(1, np.int64), ends[:-1])) if count else ends
+        buffer = np.frombuffer(joined, dtype=np.uint8)
+        spans = _spans(buffer, starts, ends)
+        cuts = zip(spans.symbol_at.tolist(), spans.symbol_end.tolist(), strict=True)
+        number = self._interner.ids.__getitem__
+        ids = np.fromiter(map(number, [joined[a:b] for a, b in cuts]), dtype=np.int32, count=count)
+        ranges = decode_spans(buffer, spans.range_at, spans.range_size)
+        odd = {at: _Odd(messages[at], self._interner) for at in np.flatnonzero(~spans.regular).tolist()}
+        roles = spans.roles
+        for at, found in odd.items():
+            ids[at], roles[at] = found.id, found.roles
+            found.set(ranges, at, "range")
+        # On references rust-analyzer means something else by an enclosing range.
+        defined = np.flatnonzero((roles & schema.DEFINITION) != 0)
+        sizes = spans.enclosing_size[defined]
+        enclosing = decode_spans(buffer, spans.enclosing_at[defined], sizes)
+        around = sizes > 0
+        for place, at in enumerate(defined.tolist()) if odd else ():
+            if at in odd:
+                around[place] = odd[at].set(enclosing, place, "enclosing_range")
+        return Columns(ids, roles, ranges, defined, enclosing, around)
 
-    def read(self, rest: bytes) -> tuple[int, bool]:
-        """A new entry, and whether the same rest may come again."""
-        number = len(self._ids)
-        symbol, ending = _cut(rest)
-        known = self._endings.get(ending)
-        if known is None:
-            known = self._endings[ending] = self._parse(ending)
-        self._ids.append(self._interner.ids[symbol or known.symbol])
-        self._roles.append(known.roles)
-        if known.special:
-            if known.typed:
-                self._typed[number] = known.typed
-            if known.plain:
-                self._plain[number] = known.plain
-            if known.around:
-                self._around[number] = known.around
-        return number, not (known.typed or known.plain)
 
-    def _parse(self, ending: bytes) -> _Ending:
+def _spans(buffer: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> _Spans:
+    range_size = buffer[starts + 1].astype(np.int64)
+    at = starts + 2 + range_size
+    ok = (buffer[starts] == _RANGE) & (range_size < 128) & (at < ends)
+    at = np.where(ok, at, starts)
+    low, high = buffer[at + 1].astype(np.int64), buffer[at + 2].astype(np.int64)
+    two = low > 127
+    symbol_at = at + 2 + two
+    symbol_end = symbol_at + np.where(two, low & 127 | high << 7, low)
+    ok &= (buffer[at] == _SYMBOL) & ((high < 128) | ~two) & (symbol_end <= ends)
+    at = np.where(ok, symbol_end, starts)
+    given = ok & (at < ends) & (buffer[at] == _ROLES)
+    roles = np.where(given, buffer[at + 1], 0).astype(np.int64)
+    at += 2 * given
+    given = ok & (at < ends) & (buffer[at] == _ENCLOSING)
+    size = np.where(given, buffer[at + 1], 0).astype(np.int64)
+    at += 2 * given
+    ok &= (roles < 128) & (size < 128) & (at + size == ends)
+    for column in (range_size, symbol_at, symbol_end, roles, size):
+        column *= ok
+    return _Spans(ok, starts + 2, range_size, symbol_at, symbol_end, roles, at, size)
+
+
+class _Odd:
+    """One occurrence parsed by protobuf; without a symbol, and therefore dropped, when it does not parse."""
+
+    def __init__(self, raw: bytes, interner: Interner) -> None:
+        self.id, self.roles = Interner.EMPTY, 0
+        self._parts: dict[str, list[bytes]] = {}
         try:
-            message = self._message.FromString(ending)
+            message = schema.raw().Occurrence.FromString(raw)
         except DecodeError:
-            return _Ending(b"", 0)  # without a symbol: dropped
-        roles = message.symbol_roles & 127
-        single, multi = message.single_line_range, message.multi_line_range
-        typed = _Typed(single, multi) if single or multi else None
-        # Separate integers instead of a packed range: valid, though no indexer writes them.
-        plain = list(schema.plain().Occurrence.FromString(ending).range) if ending[:1] == b"\x08" else None
-        around = None
-        if (
-            roles & schema.DEFINITION
-        ):  # on references rust-analyzer means something else by an enclosing range
-            parts = (
-                message.enclosing_range,
-                message.single_line_enclosing_range,
-                message.multi_line_enclosing_range,
-            )
-            around = parts if any(parts) else None
-        return _Ending(message.symbol, roles, typed, plain, around, special=bool(typed or plain or around))
+            return
+        self.id = interner.ids[message.symbol]
+        self.roles = message.symbol_roles & 127
+        for name in ("range", "enclosing_range"):
+            typed = [getattr(message, f"{lines}_line_{name}") for lines in ("single", "multi")]
+            self._parts[name] = [getattr(message, name) or _repacked(raw, name), *typed]
 
-    def columns(self, entries: Ints) -> tuple[npt.NDArray[np.int32], Ints]:
-        """Interned symbols and roles."""
-        ids = np.array(self._ids, dtype=np.int32)[entries]
-        return ids, np.array(self._roles, dtype=np.int64)[entries]
-
-    def ranges(self, packed: list[bytes], entries: Ints) -> Ranges:
-        if not self._typed and not self._plain:
-            empty = [b""] * len(packed)
-            return decode_all(packed, empty, empty)
-        found = [self._typed.get(entry, _Typed(b"", b"")) for entry in entries.tolist()]
-        ranges = decode_all(packed, [typed.single for typed in found], [typed.multi for typed in found])
-        for at, entry in enumerate(entries.tolist()) if self._plain else ():
-            _set(ranges, at, self._plain.get(entry, []))
-        return ranges
-
-    def enclosing(self, entries: Ints) -> tuple[Ranges, npt.NDArray[np.bool_]]:
-        """Enclosing ranges, and where there is one."""
-        none = (b"", b"", b"")
-        found = [self._around.get(entry, none) for entry in entries.tolist()]
-        given = np.fromiter(map(any, found), dtype=np.bool_, count=len(found))
-        packed, single, multi = ([part[i] for part in found] for i in range(3))
-        return decode_all(packed, single, multi), given
+    def set(self, ranges: Ranges, at: int, name: str) -> bool:
+        """Fill in one of the two ranges; False when there is none."""
+        parts = self._parts.get(name, [b"", b"", b""])
+        for target, value in zip(ranges, decode_all(*([part] for part in parts)), strict=True):
+            target[at] = value[0]
+        return any(parts)
 
 
-def _cut(rest: bytes) -> tuple[bytes, bytes]:
-    """A leading symbol field and what follows it; (b"", everything) in any other shape."""
-    if len(rest) < 3 or rest[0] != _SYMBOL_FIRST:
-        return b"", rest
-    size, at = rest[1], 2
-    if size > 127:
-        size, at = size & 127 | rest[2] << 7, 3
-        if rest[2] > 127:
-            return b"", rest
-    return rest[at : at + size], rest[at + size :]
-
-
-def _set(ranges: Ranges, at: int, values: list[int]) -> None:
-    if len(values) in (3, 4):
-        line, column, *end = values
-        for target, value in zip(
-            ranges, (line, column, *(end if len(end) == 2 else (line, *end))), strict=True
-        ):
-            target[at] = value
+def _repacked(raw: bytes, name: str) -> bytes:
+    """A range written as separate integers, which is valid though no indexer does it; b"" without one."""
+    try:
+        values = getattr(schema.plain().Occurrence.FromString(raw), name)
+    except DecodeError:  # text that is not UTF-8: what `raw` tolerates
+        return b""
+    return bytes(schema.plain().Occurrence(range=values).SerializeToString())[2:] if values else b""

@@ -21,7 +21,7 @@ from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
 from gitindex.semantic import checkout, contexts, indexing, naming, nodemodules, pythonenv
-from gitindex.semantic.checkout import BlobReader, Checkout
+from gitindex.semantic.checkout import MAX_FILE_BYTES, BlobReader, Checkout
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.importer import Imported, Source, context_key, import_documents
 from gitindex.semantic.indexers.base import Run
@@ -32,7 +32,6 @@ from gitindex.semantic.worker import NoLongerCurrent, Steps
 from gitindex.store import atomic, steps
 from gitindex.store.layout import Layout
 
-MAX_FILE_BYTES = 10 * 1024 * 1024
 _BEAT_SECONDS = 2.0
 
 
@@ -188,7 +187,9 @@ class Refresher:
         read = BlobReader(owned, self.objects, MAX_FILE_BYTES)
         everything = BlobReader(self._blobs, self.objects, MAX_FILE_BYTES)
         called = naming.of(context, self._blobs, everything)
-        return Source(indexed.output, indexed.prefix, context, owned, read, job.scope, about, called)
+        return Source(
+            indexed.output, indexed.prefix, context, owned, read, job.scope, about, called, self.repo
+        )
 
 
 def _project(root: str) -> str:

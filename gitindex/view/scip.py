@@ -32,14 +32,14 @@ class ScipView:
     """`paths` are the scip files of the snapshot, oldest first."""
 
     def __init__(self, paths: Sequence[Path], content: Content) -> None:
-        self._paths = paths
+        self.paths = paths
         self._content = content
         self._current: dict[str, bool] = {}
         self._heads: list[dict[int, ScipFile]] = [{} for _ in paths]
         self._live: list[dict[int, str]] = [{} for _ in paths]  # document → path when current, "" when not
 
     def __bool__(self) -> bool:
-        return bool(self._paths)
+        return bool(self.paths)
 
     def close(self) -> None:
         if "_facts" in self.__dict__:
@@ -48,7 +48,7 @@ class ScipView:
 
     @cached_property
     def _facts(self) -> list[ScipFacts]:
-        return [ScipFacts(path) for path in self._paths]
+        return [ScipFacts(path) for path in self.paths]
 
     @cached_property
     def _newer(self) -> dict[str, int]:

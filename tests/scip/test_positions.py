@@ -73,6 +73,7 @@ def test_outside_the_text_is_not_good():
     assert Text(b"ab", Rules(UTF8)).offset(0, 3) is None
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.one_of(st.tuples(*[st.integers(0, 70000)] * 3), st.tuples(*[st.integers(0, 70000)] * 4)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitindex.scip import packing, postings
+from gitindex.scip import blocks, packing, postings
 from gitindex.scip.names import BLOCK, pack_names, unpack_names
 
 numbers = st.integers(0, 2**34)
@@ -15,6 +17,7 @@ columns = st.integers(1, 3_000)
 flags = st.one_of(st.just(8), st.integers(0, 511))
 
 
+@settings(deadline=None)
 @given(st.lists(numbers))
 def test_varints(values):
     blob, ends = packing.encode(np.array(values, dtype=np.int64))
@@ -22,16 +25,42 @@ def test_varints(values):
     assert ends.tolist() == [len(packing.encode(np.array(values[: n + 1]))[0]) for n in range(len(values))]
 
 
-rows = st.tuples(st.integers(-5, 5).map(lambda n: n * 2**58), st.integers(0, 400), lines, columns, flags)
+rows = st.tuples(st.integers(0, 9), st.integers(0, 400), lines, columns, flags)
 
 
 @settings(deadline=None)
-@given(st.lists(rows, max_size=40))
-def test_postings_of_symbols(found):
-    table = np.array(found, dtype=np.int64).reshape(-1, 5)
-    packed = dict(packing.pack_symbols(*table.T))
-    back = [(symbol, *posting) for symbol, blob in packed.items() for posting in postings.unpack_symbol(blob)]
+@given(st.lists(rows, max_size=40), st.lists(st.integers(0, 2**30), min_size=10, max_size=10))
+def test_postings_of_symbols(found, named):
+    """Symbols without any occurrence included."""
+    table = np.array(sorted(found), dtype=np.int64).reshape(-1, 5)
+    blob, ends = packing.pack_symbols(np.array(named), *table.T)
+    parts = [blob[start:stop] for start, stop in pairwise([0, *ends.tolist()])]
+    assert [postings.name_of(part) for part in parts] == named
+    back = [(rank, *posting) for rank, part in enumerate(parts) for posting in postings.unpack_symbol(part)]
     assert back == sorted(found)
+
+
+keys = st.integers(-(2**63), 2**63 - 1)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(keys, st.binary(max_size=9) | st.just(bytes(40_000)), max_size=60), keys)
+def test_values_in_blocks(values, other):
+    ordered = sorted(values)
+    ends = np.cumsum([len(values[key]) for key in ordered], dtype=np.int64)
+    packed = dict(packing.pack_blocks(np.array(ordered, np.int64), b"".join(map(values.get, ordered)), ends))
+    assert [item for block in packed.values() for item in blocks.items(block)] == sorted(values.items())
+    for key in (*ordered, other):
+        first = max((first for first in packed if first <= key), default=None)
+        assert (None if first is None else blocks.find(packed[first], key)) == values.get(key)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(keys, st.sets(st.integers(0, 2**30), min_size=1, max_size=5), max_size=80))
+def test_lists_in_blocks(lists):
+    pairs = np.array([(k, n) for k in sorted(lists) for n in sorted(lists[k])], np.int64).reshape(-1, 2)
+    packed = [item for _, block in packing.pack_lists(*pairs.T) for item in blocks.items(block)]
+    assert [(k, set(accumulate(postings.varints(blob)))) for k, blob in packed] == sorted(lists.items())
 
 
 occurrences = st.builds(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.errors import SemanticError
@@ -37,6 +37,7 @@ def spell(package, parts) -> str:
     )
 
 
+@settings(deadline=None)
 @given(fields, descriptors)
 def test_parse_reads_back_what_was_spelled(package, parts):
     found = parse(spell(package, parts))
@@ -44,6 +45,7 @@ def test_parse_reads_back_what_was_spelled(package, parts):
     assert [(d.name, d.suffix) for d in found.descriptors] == parts
 
 
+@settings(deadline=None)
 @given(fields, descriptors)
 def test_tail_is_the_last_descriptor(package, parts):
     symbol = spell(package, parts).encode()
@@ -54,6 +56,7 @@ def test_tail_is_the_last_descriptor(package, parts):
     assert symbol[: last.start] == (spell(package, parts[:-1]).encode())
 
 
+@settings(deadline=None)
 @given(fields, descriptors)
 def test_only_the_version_is_replaced(package, parts):
     changed = symbols.without_version(spell(package, parts).encode()).decode()
@@ -81,6 +84,7 @@ def test_what_is_no_symbol_is_refused(text):
         parse(text)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40))
 def test_tail_never_raises(junk):
     last = tail(junk)

@@ -1,0 +1,166 @@
+"""A large SCIP file is read by two processes: this one, and a helper that reads the documents from the middle on.
+
+Shares are cut by path, so documents of one path stay together and the helper's come after ours. Between their
+passes both tell each other what their documents define; what they make of their documents is then what one
+process alone would have made. A helper that dies is no failure: the caller starts again alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gitindex.errors import GitindexError, UnsafePath
+from gitindex.git.objects import open_objects
+from gitindex.git.repo import Repo
+from gitindex.scip.reader import IndexFile
+from gitindex.segment import scipfacts
+from gitindex.segment.scipfacts import Ready, Symbol
+from gitindex.semantic.checkout import MAX_FILE_BYTES, BlobReader
+from gitindex.semantic.decode import Decoded, Summary, collector_paused, path_of
+from gitindex.semantic.interning import Seen
+from gitindex.semantic.naming import Naming
+from gitindex.view.scip import ScipView
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+WORTH_A_HELPER = 8 * 1024 * 1024  # bytes of an index below which starting a process costs more than it saves
+_OURS = 0.5  # of the documents' bytes
+_MESSAGE_DOCUMENTS = 200
+
+
+class HelperLost(Exception):
+    """The other process ended before its work did."""
+
+
+class Order(NamedTuple):
+    """What a helper needs to know to read its share."""
+
+    file: Path
+    prefix: str
+    naming: Naming
+    repo: Repo
+    blobs: dict[str, str]
+    stored: tuple[Path, ...]  # scip files of the store, for symbols of other contexts
+    context: str
+    documents: tuple[int, ...]
+
+
+class Helper:
+    """The helper process as its parent sees it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.named: list[Symbol] = []
+        self.summary: Summary | None = None
+
+    def exchange(self, seen: Seen) -> Seen:
+        every: Seen = self._receive() | seen
+        self._connection.send(every)
+        return every
+
+    def ready(self) -> Iterator[Ready]:
+        """Its documents; `named` and `summary` are there when they end."""
+        while batch := self._receive():
+            yield from batch
+        self.named, self.summary = self._receive()
+
+    def _receive(self) -> Any:
+        try:
+            return self._connection.recv()
+        except (EOFError, ConnectionError) as error:
+            raise HelperLost from error
+
+
+class Team(NamedTuple):
+    helper: Helper
+    ours: list[int]  # the documents that are not the helper's
+
+
+def known_elsewhere(stored: ScipView, context: str) -> Callable[[int], bool]:
+    """Whether another context's documents define a symbol."""
+    return partial(stored.defines, besides=context)
+
+
+def halves(file: IndexFile, prefix: str) -> tuple[list[int], list[int]]:
+    """Numbers of the documents in order of path, cut near the middle of their bytes and never within a path."""
+    spans = file.layout.documents
+    keyed = sorted((_key(file.path_in(span), prefix), number) for number, span in enumerate(spans))
+    enough = _OURS * sum(end - start for start, end in spans)
+    done, cut = 0, len(keyed)
+    for at, (key, number) in enumerate(keyed):
+        if done >= enough and key != keyed[at - 1][0]:
+            cut = at
+            break
+        done += spans[number][1] - spans[number][0]
+    return [number for _, number in keyed[:cut]], [number for _, number in keyed[cut:]]
+
+
+def _key(raw: bytes, prefix: str) -> str:
+    try:
+        return path_of(raw, prefix)
+    except UnsafePath:
+        return ""
+
+
+def worth_it(file: Path) -> bool:
+    return file.stat().st_size >= WORTH_A_HELPER and (os.cpu_count() or 1) > 1
+
+
+@contextmanager
+def helper(order: Order) -> Iterator[Helper]:
+    from multiprocessing import get_context
+
+    # Forking a process with threads (Lance, heartbeat) is not safe.
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, order), daemon=True)
+    process.start()
+    theirs.close()  # so that the helper's death is the end of the stream
+    try:
+        yield Helper(ours)
+    finally:
+        ours.close()
+        process.terminate()
+        process.join()
+
+
+def _serve(connection: Connection, order: Order) -> None:
+    """The helper's whole life. A parent that is gone ends it at the next message; what goes wrong here goes
+    wrong again in the parent, which can tell somebody.
+    """
+    try:
+        with collector_paused():
+            _read_share(connection, order)
+    except (GitindexError, OSError, EOFError):
+        sys.exit(1)
+
+
+def _read_share(connection: Connection, order: Order) -> None:
+    def exchange(seen: Seen) -> Seen:
+        connection.send(seen)
+        every: Seen = connection.recv()
+        return every
+
+    known = known_elsewhere(ScipView(order.stored, lambda _: None), order.context)
+    with IndexFile(order.file) as file, open_objects(order.repo, bulk=True) as objects:
+        decoded = Decoded(
+            file,
+            BlobReader(order.blobs, objects, MAX_FILE_BYTES),
+            prefix=order.prefix,
+            known=known,
+            naming=order.naming,
+            only=order.documents,
+            exchange=exchange,
+        )
+        every = list(scipfacts.pack(decoded.documents()))  # before the first message: the parent is busy
+        for at in range(0, len(every), _MESSAGE_DOCUMENTS):
+            connection.send(every[at : at + _MESSAGE_DOCUMENTS])
+        connection.send([])
+        connection.send((list(decoded.named()), decoded.summary))

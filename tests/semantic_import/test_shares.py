@@ -1,0 +1,97 @@
+"""SE-7: two processes make of an index what one makes, and one is enough when the other dies."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitindex.scip.reader import IndexFile
+from gitindex.semantic import shares
+from gitindex.semantic.naming import NAMELESS
+from gitindex.semantic.shares import Helper, HelperLost, Order
+from tests.scip import writer
+from tests.semantic_import.project import FILES, Project
+
+MANY = FILES | {f"part{n}.py": f"def lonely{n}():\n    return {n}\n" for n in range(9)}
+
+
+@pytest.fixture
+def helped(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
+    """Every index is worth a helper; the orders given."""
+    given_out: list[Order] = []
+    start = shares.helper
+
+    @contextmanager
+    def noticed(order: Order) -> Iterator[Helper]:
+        given_out.append(order)
+        with start(order) as made:
+            yield made
+
+    monkeypatch.setattr(shares, "worth_it", lambda _: True)
+    monkeypatch.setattr(shares, "helper", noticed)
+    return given_out
+
+
+def stored(project: Project) -> dict[str, list]:
+    """Everything in the scip file but its name."""
+    (path,) = project.codebase.layout.segments.glob("*/scip.sqlite")
+    with sqlite3.connect(path) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {
+            name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in tables if name != "meta"
+        }
+
+
+def imported(where: Path) -> dict[str, list]:
+    project = Project(where, MANY)
+    project.sync()
+    project.refresh()
+    return stored(project)
+
+
+def test_two_processes_store_what_one_stores(tmp_path: Path, helped: list[Order], monkeypatch):
+    together = imported(tmp_path / "two")
+    assert [len(order.documents) > 0 for order in helped] == [True]
+    monkeypatch.setattr(shares, "worth_it", lambda _: False)
+    assert together == imported(tmp_path / "one")
+    assert len(helped) == 1
+
+
+def test_a_helper_that_dies_costs_nothing_but_time(tmp_path: Path, helped: list[Order], monkeypatch):
+    alone = imported(tmp_path / "whole")
+
+    def dies(self: Helper) -> None:
+        raise HelperLost
+
+    monkeypatch.setattr(Helper, "ready", dies)
+    assert imported(tmp_path / "died") == alone
+
+
+def test_a_helper_that_cannot_work_ends_silently(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    repo = Project(tmp_path, FILES).codebase.repo
+    order = Order(tmp_path / "gone.scip", "", NAMELESS, repo, {}, (), "python:", (0,))
+    with shares.helper(order) as helper, pytest.raises(HelperLost):
+        list(helper.ready())
+    assert capfd.readouterr().err == ""
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.sampled_from(["a.py", "./a.py", "b.py", "b/c.py", "../x.py", "/y.py", "z.py"]), max_size=12)
+)
+def test_shares_are_cut_between_paths(tmp_path_factory: pytest.TempPathFactory, names: list[str]):
+    """Every document is in one share, those of one path in the same, ours before theirs."""
+    path = tmp_path_factory.mktemp("cut") / f"{os.getpid()}.scip"
+    path.write_bytes(writer.index(*(writer.document(name) for name in names)))
+    with IndexFile(path) as file:
+        ours, theirs = shares.halves(file, "")
+    assert sorted([*ours, *theirs]) == list(range(len(names)))
+    key = [os.path.normpath(name) for name in names]
+    assert not {key[at] for at in ours} & {key[at] for at in theirs}
