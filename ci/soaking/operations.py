@@ -236,8 +236,10 @@ def gc(world: World) -> None:
 
 
 def compact(world: World) -> None:
+    """All segments into one, or only the small ones among themselves."""
+    merge = world.dice.choice((compaction.compact, compaction.compact_deltas))
     try:
-        compaction.compact(world.codebase.layout, wait=10.0)
+        merge(world.codebase.layout, wait=10.0)
     except LeaseHeld:
         if not world.hooks:
             raise
