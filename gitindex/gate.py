@@ -24,7 +24,6 @@ from typing import Any, Protocol
 from gitindex import config
 from gitindex.errors import Gated, IncompatibleVersion, IntegrityError, StoreCorrupt
 from gitindex.model.frozen import field, frozen
-from gitindex.model.manifest import NOWHERE
 from gitindex.model.settings import Settings
 from gitindex.segment.chunks import MARKER_KIND
 from gitindex.store import lease, state, stores
@@ -269,7 +268,7 @@ def _judge(codebase: Indexed, view: SnapshotView, marker: object) -> Proof:
     if marker.get("kind") != MARKER_KIND:
         return _stale(ProofReason.INVALID_MARKER_KIND, f"the marker's kind is {marker.get('kind')!r}")
     where = marker.get("codebasePath")
-    if isinstance(where, str) and not _is_here(where, codebase, view):
+    if isinstance(where, str) and canonical(view.manifest.rooted(where)) != canonical(str(codebase.root)):
         return _stale(ProofReason.PATH_MISMATCH, f"the marker belongs to {where}")
     flaw = _payload_flaw(marker, view)
     if flaw:
@@ -279,13 +278,6 @@ def _judge(codebase: Indexed, view: SnapshotView, marker: object) -> Proof:
         detail = f"the index was made with {_difference(marker['fingerprint'], runtime)}"
         return Proof(Outcome.FINGERPRINT_MISMATCH, ProofReason.FINGERPRINT_MISMATCH, detail)
     return Proof(Outcome.VALID)
-
-
-def _is_here(where: str, codebase: Indexed, view: SnapshotView) -> bool:
-    """A published snapshot names no root; the manifest it was installed with does (ADR 13)."""
-    if where == NOWHERE and view.manifest.origin.kind == "fetched":
-        where = view.manifest.canonical_root
-    return canonical(where) == canonical(str(codebase.root))
 
 
 def _stale(reason: ProofReason, detail: str) -> Proof:

@@ -114,6 +114,10 @@ class Manifest:
     def tombstone_count(self) -> int:
         return sum(segment.tombstones.count for segment in self.segments if segment.tombstones)
 
+    def rooted(self, named: str) -> str:
+        """The root a completion marker means: that of a published snapshot names none, its manifest does (ADR 13)."""
+        return self.canonical_root if named == NOWHERE and self.origin.kind == "fetched" else named
+
     def artifacts(self) -> Iterator[Artifact]:
         """Every file this snapshot needs besides the manifest itself."""
         for segment in self.segments:
