@@ -111,12 +111,38 @@ def gate(facts, depends=None, find=None, head="H"):
     return mutation.check(facts, graph.states(facts), facts, head, find)
 
 
-def test_the_behaviour_column_of_the_table():
-    assert gate({"a": CLEAN}).gate == ALLOWED
-    assert gate({"a": CLEAN, "b": UNSURE}).gate == NEEDS_DECISION
+# Document 000, "Combined State → Mutation Behavior": every pair of the two axes. A dirty or unindexed file has no
+# semantic identity to be certain of, so `unknown` is their only certainty.
+BEHAVIOUR = {
+    ("clean", "certain"): ALLOWED,
+    ("clean", "ambiguous"): NEEDS_DECISION,
+    ("dirty", "unknown"): BLOCKED,
+    ("stale", "certain"): BLOCKED,
+    ("stale", "ambiguous"): BLOCKED,
+    ("pending_check", "certain"): BLOCKED,
+    ("pending_check", "ambiguous"): BLOCKED,
+    ("unindexed", "unknown"): BLOCKED,
+}
+
+
+def test_the_cells_are_all_there_is():
+    assert {(freshness, certainty) for _, _, freshness, certainty in CELLS} == set(BEHAVIOUR)
+
+
+@pytest.mark.parametrize(("own", "dependency", "freshness", "certainty"), CELLS)
+def test_the_behaviour_column_of_the_table(own, dependency, freshness, certainty):
+    """Asked about the file alone; its dependency is known but not to be edited."""
+    facts = {"a.py": own} | ({"b.py": dependency} if dependency else {})
+    states = Graph(facts, {"a.py": ["b.py"]} if dependency else {}).states(["a.py"])
+    verdict = mutation.check(["a.py"], states, facts, "H")
+    assert verdict.gate == BEHAVIOUR[freshness, certainty]
+    assert [witness.path for witness in verdict.witnesses] == (["a.py"] if verdict.gate == BLOCKED else [])
+    assert list(verdict.ambiguous) == (["a.py"] if verdict.gate == NEEDS_DECISION else [])
+
+
+def test_one_bad_file_blocks_all():
     for bad in (DIRTY_UNKNOWN, DIRTY_SAME, DIRTY_CHANGED, UNINDEXED):
-        assert gate({"a": CLEAN, "b": bad}).gate == BLOCKED
-    assert gate({"a": UNSURE, "b": DIRTY_UNKNOWN}, {"a": ["b"]}).gate == BLOCKED
+        assert gate({"a": CLEAN, "b": bad, "c": UNSURE}).gate == BLOCKED
 
 
 def test_a_witness_names_file_reason_and_command():
