@@ -16,6 +16,7 @@ from benchmarks.measure import Row, child, environment, gitindex, show
 
 DELTAS = 20
 DELTA_FILES = 20
+STATE_FILES = 10_000
 
 
 def run(cache: Path, quick: bool) -> list[Row]:
@@ -32,6 +33,7 @@ def run(cache: Path, quick: bool) -> list[Row]:
     alone = _measure("refs", root, home, index, samples)
     deltas = _measure("deltas", root, home, index)
     layered = _measure("refs", root, home, index, samples)
+    states = _measure("states", root, home, index)
     size = first["bytes"] / first["occurrences"]
     return [
         _against("import", "seconds", first, plain, "decoding", 2.0),
@@ -57,6 +59,14 @@ def run(cache: Path, quick: bool) -> list[Row]:
             layered["p95"] / 0.005,
             1.0,
             _tail(layered),
+        ),
+        Row(
+            f"state of {STATE_FILES:,} files in one cycle",
+            show(states["seconds"]),
+            "1 s",
+            states["seconds"],
+            1.0,
+            f"dependencies of {states['documents']:,} documents read in {show(states['dependencies'])}",
         ),
     ]
 
@@ -262,6 +272,28 @@ def _refs(root: Path, _index: Path, samples: str) -> dict:
     }
 
 
+def _states(root: Path, _index: Path) -> dict:
+    """Every file depends on the next and on one far away; one of them changed its interface, so all are stale."""
+    from gitindex.semantic.state import FileFacts, Graph
+    from gitindex.view.snapshot import open_active
+
+    names = [f"src/file{number}.py" for number in range(STATE_FILES)]
+    facts = dict.fromkeys(names, FileFacts("h", "h")) | {names[0]: FileFacts("new", "old", "i2", "i1")}
+    depends = {
+        name: [names[(at + 1) % STATE_FILES], names[at * 7 % STATE_FILES]] for at, name in enumerate(names)
+    }
+    started = _clock()
+    found = Graph(facts, depends).states(names)
+    spent = _spent(started)
+    assert sum(state.freshness == "stale" for state in found.values()) == STATE_FILES - 1
+    codebase, _ = _opened(root)
+    with open_active(codebase.layout) as view:
+        started = _clock()
+        documents = len(view.scip.dependencies())
+        read = _spent(started)
+    return {**spent, "documents": documents, "dependencies": read["seconds"]}
+
+
 if __name__ == "__main__":
     verbs = {
         "index": _index,
@@ -270,6 +302,7 @@ if __name__ == "__main__":
         "import": _import,
         "deltas": _deltas,
         "refs": _refs,
+        "states": _states,
     }
     what, where, index_file, *rest = sys.argv[1:]
     print(json.dumps(verbs[what](Path(where), Path(index_file), *rest)))
