@@ -153,7 +153,7 @@ def _occurrences(cache: Path, sizes: Sequence[int]) -> Iterator[Curve]:
         asked = semantic._measure("refs", root, home, index, "300")
         found = {
             ("import, processor time", SECONDS): done["cpu"],
-            ("import, peak memory", "MiB"): done["rss"] / 2**20,
+            ("import, peak memory", "MiB"): done["memory"] / 2**20,
             ("exact facts on disk", "MiB"): done["bytes"] / 2**20,
             ("find references, p95", SECONDS): asked["p95"],
         }
