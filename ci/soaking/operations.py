@@ -22,6 +22,7 @@ from gitindex.store.steps import STEPS
 from soaking.world import HIDDEN, IGNORE_FILE, Violation, World
 
 LATER = 2**45  # so far in the future that nothing is kept for its age alone
+PATIENCE = 600  # seconds for a command on a busy machine
 _DIE = """
 import os, signal, sys
 from pathlib import Path
@@ -216,7 +217,7 @@ def race(world: World) -> None:
 
 def _ended(world: World, process) -> None:
     taken = world.contents()
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=PATIENCE)
     if process.returncode:
         raise Violation(f"{process.args} ended with {process.returncode}: {err.decode()[-2000:]}")
     world.possible = [] if world.hooks else [taken]
@@ -257,7 +258,7 @@ def worktree(world: World) -> None:
     other = world.base / "second"
     world.git("worktree", "add", "-q", "--detach", str(other), "HEAD")
     process = world.start([sys.executable, "-m", "gitindex", "sync", "--json", "--path", str(other)])
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=PATIENCE)
     world.git("worktree", "remove", "--force", str(other))
     if process.returncode:
         raise Violation(f"sync of a second worktree: {err.decode()[-2000:]}")
@@ -275,7 +276,7 @@ def kill_at_step(world: World) -> None:
     command = [sys.executable, "-c", _DIE, operation, step, str(world.root), str(world.home)]
     process = world.start(command)
     taken = world.contents()
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=PATIENCE)
     if process.returncode not in (0, -signal.SIGKILL) and not world.hooks:
         raise Violation(f"{operation} until {step} ended with {process.returncode}: {err.decode()[-2000:]}")
     _maybe(world, operation == "publish", taken)

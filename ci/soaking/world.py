@@ -180,7 +180,7 @@ class World:
                 found.append(int(entry.name))
         return found
 
-    def quiet(self, seconds: float = 60.0) -> None:
+    def quiet(self, seconds: float = 300.0) -> None:
         """Wait until no worker is left and every note was served, or a worker gave its note back."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
