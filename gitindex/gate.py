@@ -24,6 +24,7 @@ from typing import Any, Protocol
 from gitindex import config
 from gitindex.errors import Gated, IncompatibleVersion, IntegrityError, StoreCorrupt
 from gitindex.model.frozen import field, frozen
+from gitindex.model.proof import Outcome, Proof, ProofReason
 from gitindex.model.settings import Settings
 from gitindex.segment.chunks import MARKER_KIND
 from gitindex.store import lease, state, stores
@@ -45,39 +46,6 @@ class NonOkReason(StrEnum):
     INDEXING = "indexing"
     REQUIRES_REINDEX = "requires_reindex"
     NOT_INDEXED = "not_indexed"
-
-
-class Outcome(StrEnum):
-    VALID = "valid"
-    STALE_LOCAL = "stale_local"
-    FINGERPRINT_MISMATCH = "fingerprint_mismatch"
-    PROBE_FAILED = "probe_failed"
-
-
-class ProofReason(StrEnum):
-    MISSING_MARKER_DOC = "missing_marker_doc"
-    INVALID_MARKER_KIND = "invalid_marker_kind"
-    PATH_MISMATCH = "path_mismatch"
-    INVALID_PAYLOAD = "invalid_payload"
-    FINGERPRINT_MISMATCH = "fingerprint_mismatch"
-    PROBE_FAILED = "probe_failed"
-
-
-@frozen
-class Proof:
-    """What the completion marker says; `detail` is for people."""
-
-    outcome: Outcome
-    reason: ProofReason | None = None
-    detail: str = ""
-    marker_present: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "outcome": str(self.outcome),
-            "reason": self.reason and str(self.reason),
-            "detail": self.detail,
-        }
 
 
 class Indexed(Protocol):

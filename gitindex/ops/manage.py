@@ -11,8 +11,8 @@ from typing import Any
 
 from gitindex import gate
 from gitindex.errors import IntegrityError, LeaseHeld
-from gitindex.gate import Outcome, Proof
 from gitindex.indexing.write import Progress
+from gitindex.model.proof import Outcome, Proof
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.status import status as describe
 from gitindex.ops.sync import sync

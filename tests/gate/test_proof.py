@@ -6,13 +6,13 @@ import pytest
 
 from gitindex import gate
 from gitindex.errors import Gated
-from gitindex.gate import Outcome, ProofReason
+from gitindex.model.proof import Outcome, Proof, ProofReason
 from gitindex.ops.codebase import Codebase
 from tests.gate import forge
 from tests.harness import index, view
 
 
-def proof(codebase: Codebase) -> gate.Proof:
+def proof(codebase: Codebase) -> Proof:
     with view(codebase.root) as opened:
         return gate.validate_completion_proof(codebase, opened)
 
@@ -25,7 +25,7 @@ def envelope(codebase: Codebase, **options: bool) -> dict:
 
 def test_a_finished_sync_is_proven(indexed: Codebase) -> None:
     """EN-4: a marker with this root, fingerprint and snapshot id is valid, quickly and thoroughly."""
-    assert proof(indexed) == gate.Proof(Outcome.VALID)
+    assert proof(indexed) == Proof(Outcome.VALID)
     with view(indexed.root) as opened:
         assert opened.newest_table_noted()
     with gate.open_gated(indexed) as opened:

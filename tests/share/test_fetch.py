@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gitindex.errors import GitError, RemoteMissing, UsageError
-from gitindex.gate import Outcome, validate_completion_proof
+from gitindex.gate import validate_completion_proof
 from gitindex.lifecycle import compact
 from gitindex.model.manifest import Origin
+from gitindex.model.proof import Outcome
 from gitindex.ops.audit import audit
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.fetch import FetchOptions, fetch
