@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from gitindex.errors import UsageError
 from gitindex.model.settings import QuerySettings
-from gitindex.search import fuse, hit, metadata, rank, regex, snippet, suggest, symbols
+from gitindex.search import fuse, hit, rank, snippet, suggest, symbols
 from gitindex.search.candidate import Candidate, Key, Scored
 from gitindex.search.hit import Found, Hit
 from gitindex.search.lexical import MAX_TERMS, Words
-from gitindex.search.metadata import Note
 from gitindex.search.parse import Query, parse
 from gitindex.search.request import HYBRID, LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, checked
 from gitindex.search.scope import Scope, resolve
@@ -26,6 +25,7 @@ from gitindex.view.snapshot import SnapshotView
 if TYPE_CHECKING:
     from gitindex.extract.embed.protocol import Embedder
     from gitindex.search.dense import DenseIndex, Nearness
+    from gitindex.search.metadata import Note
 
 _DEPTH = 100  # candidates of each retriever
 _NARROW_DEPTH = 400  # before conditions only the lexical index can check
@@ -57,7 +57,7 @@ class Engine:
     def search(self, request: Request) -> Found:
         """Raises UsageError (a question without meaning, a bad date or pattern, no vectors)."""
         request = checked(request)
-        noted = metadata.notes(self.view, self._root, request) if request.asks_metadata else None
+        noted = self._noted(request) if request.asks_metadata else None
         if noted is not None and not request.query.strip():
             return self._listed(noted, request)
         query = parse("" if request.mode == REGEX else request.query)
@@ -67,6 +67,11 @@ class Engine:
         found = Found() if scope.nothing else self._answer(request, query, scope)
         found = hit.within_budget(found, self._settings.max_answer_chars)
         return found if found.hits else suggest.helped(self.view, self._words, request, query, scope, found)
+
+    def _noted(self, request: Request) -> list[Note]:
+        from gitindex.search import metadata  # late, as `regex` below: few questions are of that kind (UI-3)
+
+        return metadata.notes(self.view, self._root, request)
 
     def _answer(self, request: Request, query: Query, scope: Scope) -> Found:
         if request.mode == REGEX:
@@ -143,6 +148,8 @@ class Engine:
         return Found(hits, left_out=len(found) - len(hits))
 
     def _regex(self, request: Request, scope: Scope) -> Found:
+        from gitindex.search import regex
+
         pattern = request.query
         regex.check(pattern)
         chunks = self._words.having(regex.narrowing(pattern), regex.LONG_IDENTIFIER, scope, _REGEX_CHUNKS)

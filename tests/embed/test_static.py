@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from gitindex.errors import EmbeddingError
 from gitindex.extract.embed import static
-from gitindex.extract.embed.static import DATA_FILE, STATIC_VERSION, StaticEmbedder
+from gitindex.extract.embed.static import DATA_FILE, StaticEmbedder
 from gitindex.extract.tokens import terms
+from gitindex.extract.versions import STATIC_VERSION
 
 ROOT = Path(__file__).parents[2]
 WEIGHTS = Path(static.__file__).parent / "data" / DATA_FILE
@@ -161,7 +162,7 @@ def test_the_weights_are_small():
 def test_numpy_arrives_late_and_torch_never():
     """UI-3: the version is known without numpy; embedding needs nothing heavier."""
     probe = (
-        "import sys; from gitindex.extract.embed.static import STATIC_VERSION, StaticEmbedder\n"
+        "import sys; from gitindex.extract.embed.static import StaticEmbedder\n"
         "assert 'numpy' not in sys.modules\n"
         "StaticEmbedder.load().embed(['def f(): pass'])\n"
         "print(sorted({'torch', 'lance', 'pyarrow', 'lancedb', 'scipy'} & set(sys.modules)))"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitindex.errors import EmbeddingError
 from gitindex.extract.embed.fake import FAKE_IDENTITY, FakeEmbedder
 from gitindex.extract.embed.protocol import Embedder
+from gitindex.extract.versions import STATIC_VERSION
 from gitindex.model.settings import EmbedSettings
 
 PROVIDERS = ("none", "static", "fake", "sentence-transformers")
@@ -47,8 +48,6 @@ def embedder_identity(settings: EmbedSettings) -> str:
     if settings.provider == "fake":
         return FAKE_IDENTITY
     if settings.provider == "static":
-        from gitindex.extract.embed.static import STATIC_VERSION
-
         return f"static:{STATIC_VERSION}"
     if settings.provider == "sentence-transformers":
         from gitindex.extract.embed.transformers import transformers_identity

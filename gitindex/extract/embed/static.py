@@ -18,13 +18,12 @@ from zlib import crc32
 
 from gitindex.errors import EmbeddingError
 from gitindex.extract.tokens import subwords
+from gitindex.extract.versions import STATIC_VERSION
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Changes with every retraining: it is part of the fingerprint of whatever was embedded.
-STATIC_VERSION = "gitindex-static-v1@2a9eac71cf13"
 DATA_FILE = "static-v1.bin"
 MAGIC = b"GISTATC1"
 HEADER = struct.Struct("<8sIIII")  # magic, dimension, words, buckets, bytes of the vocabulary
