@@ -13,7 +13,6 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.hooks import note
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.maintain import after_sync
 from gitindex.ops.report import SyncReport
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
@@ -32,6 +31,8 @@ def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, wait: f
     with bar(not call.as_json) as progress, answered(codebase):
         report = sync(codebase, options, progress)
     if not report.noop:
+        from gitindex.ops.maintain import after_sync  # late: nothing to do needs no upkeep (UI-3)
+
         after_sync(codebase)
     return Answer(report_json(report), report_text(report))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gitindex.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeSet:
     """Path keys, each list sorted; a path stands in exactly one list (`rename` holds old and new)."""
 

@@ -24,10 +24,10 @@ from gitindex.ops.base import Base
 from gitindex.ops.buildarea import built, open_area
 from gitindex.ops.buildplan import BuildOptions, BuildReport, output_of, report
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.locked import locked_sync
 from gitindex.ops.refresh import FAILED, refresh_for_build
 from gitindex.ops.report import SyncReport
 from gitindex.ops.start import Seeker, Start
-from gitindex.ops.sync import locked_sync
 from gitindex.ops.target import SyncOptions
 from gitindex.remote.transport import OnProgress
 from gitindex.store import lease, manifests, stores

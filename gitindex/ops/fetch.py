@@ -18,11 +18,12 @@ from gitindex.ops import obtain, sharing, trust
 from gitindex.ops.base import Adopt, Base
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.fetchreport import FetchReport, report
+from gitindex.ops.locked import locked_sync
 from gitindex.ops.obtain import Obtained, Way
 from gitindex.ops.published import Finder, Published
 from gitindex.ops.report import SyncReport
 from gitindex.ops.sharing import Share
-from gitindex.ops.sync import locked_sync, sync
+from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
 from gitindex.remote.transport import OnProgress, Patience
 from gitindex.store import log, manifests, publish, steps, stores

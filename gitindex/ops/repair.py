@@ -12,7 +12,7 @@ from gitindex.lifecycle import compact, control, repair
 from gitindex.lifecycle.repair import RepairPlan
 from gitindex.ops.base import Base
 from gitindex.ops.codebase import Codebase, fresh_state
-from gitindex.ops.sync import locked_sync
+from gitindex.ops.locked import locked_sync
 from gitindex.ops.target import SyncOptions
 from gitindex.store import atomic, manifests, steps, stores
 from gitindex.view.snapshot import SnapshotView, open_active

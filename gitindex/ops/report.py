@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gitindex.indexing.vectors import Vectors
-from gitindex.indexing.write import Outcome
 from gitindex.model.changes import ChangeSet
+from gitindex.model.frozen import frozen
 from gitindex.model.manifest import Counts, FileError, Manifest
 
+if TYPE_CHECKING:
+    from gitindex.indexing.vectors import Vectors
+    from gitindex.indexing.write import Outcome
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class SyncReport:
     status: str
     snapshot_id: str

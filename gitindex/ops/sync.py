@@ -5,31 +5,19 @@ Plan, lease, plan again on what is active then, write, publish. Nothing to do co
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from gitindex import config
 from gitindex.errors import GitindexError
-from gitindex.extract.embed.registry import open_embedder
-from gitindex.indexing.compose import marker
-from gitindex.indexing.plan import Plan, refuse_failures
-from gitindex.indexing.vectors import VectorCache, Vectors
-from gitindex.indexing.write import Outcome, Progress, Task, write
-from gitindex.model import portable
-from gitindex.model.ids import ulid
-from gitindex.model.manifest import Artifact, Manifest, Origin, Segment
-from gitindex.ops.base import Base, ChooseBase, choose_base
-from gitindex.ops.codebase import Codebase, fresh_state
-from gitindex.ops.eligible import make_policy
-from gitindex.ops.report import SyncReport, elapsed, published, unchanged
-from gitindex.ops.target import SyncOptions, ignore_fingerprint, make_plan, moved, open_source
-from gitindex.source.candidate import Source
-from gitindex.store import atomic, lease, log, publish, state, steps, stores
-from gitindex.store.integrity import Verifier
-from gitindex.store.progress import indexing_state
-from gitindex.view.snapshot import SnapshotView, open_active
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.report import SyncReport, elapsed, unchanged
+from gitindex.ops.target import SyncOptions, make_plan, moved, open_source
+from gitindex.store import log, state
+from gitindex.view.snapshot import open_active
+
+if TYPE_CHECKING:
+    from gitindex.indexing.write import Progress
 
 
 def sync(
@@ -44,6 +32,8 @@ def sync(
     report = None if chosen.full else _nothing_to_do(codebase, chosen, started)
     if report is not None:
         return report
+    from gitindex.ops.locked import locked_sync  # late: the indexer is loaded only when there is work (UI-3)
+
     try:
         report = locked_sync(codebase, chosen, progress, started)
     except GitindexError as error:
@@ -77,138 +67,3 @@ def _nothing_to_do(codebase: Codebase, options: SyncOptions, started: float) -> 
             return None
         state.touch_used(codebase.layout)
         return unchanged(view.manifest, started)
-
-
-def locked_sync(
-    codebase: Codebase,
-    options: SyncOptions,
-    progress: Progress,
-    started: float,
-    choose: ChooseBase | None = None,
-) -> SyncReport:
-    """Sync under the lease, on the base that `choose` picks there."""
-    layout = codebase.layout
-    stores.create(layout, fresh_state(codebase))
-    txn = ulid()
-    with ExitStack() as stack:
-        stack.enter_context(atomic.storage(layout.base))
-        stack.enter_context(stores.writing(codebase.mode))
-        hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
-        held = stack.enter_context(hold)
-        stack.callback(atomic.remove_tree, layout.transaction(txn))  # a failed try leaves nothing behind
-        base = (choose or choose_base)(codebase, options, stack)
-        source = stack.enter_context(open_source(codebase, options, bulk=base.view is None))
-        plan = make_plan(codebase, base.view, source, options, whole=base.whole)
-        if _settled(base, plan, source):
-            assert base.view is not None
-            return unchanged(base.view.manifest, started)
-        if base.adopt is not None and _nothing_on_top(base, plan, source):
-            return unchanged(base.adopt(held, source.state), started)
-        if not options.allow_degraded:
-            refuse_failures(plan)
-        planned = time.monotonic()
-        job = Job(codebase, options, held, txn, base, source, progress)
-        with indexing_state(layout, rebuild=base.view is None) as track, steps.timed() as heard:
-            task = _task(job, track)
-            outcome = write(task, plan)
-            if not options.allow_degraded:
-                refuse_failures(replace(plan, errors=outcome.errors))
-            written = time.monotonic()
-            manifest = _publish(job, outcome, {"plan": planned - started, "write": written - planned})
-        phases = steps.phases(heard)
-        return published(manifest, outcome, task.vectors, phases, started, written, base.seeded_from)
-
-
-def _settled(base: Base, plan: Plan, source: Source) -> bool:
-    if base.view is None or base.seeded_from or base.whole:
-        return False
-    return plan.empty and not plan.errors and not moved(base.view.manifest, source)
-
-
-def _nothing_on_top(base: Base, plan: Plan, source: Source) -> bool:
-    """The present tree is the very commit of the base, and clean."""
-    assert base.view is not None
-    same = source.state.head_sha == base.view.manifest.git.head_sha and not source.state.dirty
-    return same and plan.empty and not plan.errors and not plan.overlay
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One locked sync under way."""
-
-    codebase: Codebase
-    options: SyncOptions
-    lease: lease.Lease
-    snapshot_id: str
-    base: Base
-    source: Source
-    progress: Progress
-
-    @property
-    def parent(self) -> SnapshotView | None:
-        return self.base.view
-
-
-def _task(job: Job, track: Progress) -> Task:
-    codebase = job.codebase
-    embedder = open_embedder(codebase.settings.embedding)
-    cached = embedder is not None and codebase.settings.embedding.provider != "static"
-    cache = VectorCache(codebase.layout.embeddings, embedder.identity) if embedder and cached else None
-    vectors = Vectors(embedder, cache)
-    fingerprint = config.marker_fingerprint(codebase.settings, vectors.dimension)
-    root = portable.ROOT if job.options.portable else str(codebase.root)
-
-    def report(phase: str, done: int, total: int) -> None:
-        track(phase, done, total)
-        job.progress(phase, done, total)
-
-    return Task(
-        layout=codebase.layout,
-        snapshot_id=job.snapshot_id,
-        source=job.source,
-        policy=make_policy(codebase.settings, None),  # paths were judged by the plan, only content is left
-        settings=codebase.settings.index,
-        vectors=vectors,
-        embedding=codebase.settings.embedding,
-        parent=job.parent,
-        unlist=job.base.unlist,
-        marker=lambda counts: marker(root, fingerprint, counts, job.snapshot_id),
-        check=job.lease.check,
-        workers=job.options.workers or os.cpu_count() or 1,
-        progress=report,
-    )
-
-
-def _publish(job: Job, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
-    codebase, parent = job.codebase, job.parent.manifest if job.parent else None
-    verifier = job.parent.verifier if job.parent else Verifier(codebase.layout)
-    spent = {name: round(value * 1000) for name, value in seconds.items()}
-
-    def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], overlay: Artifact) -> Manifest:
-        return Manifest(
-            snapshot_id=job.snapshot_id,
-            parent_snapshot_id=parent.snapshot_id if parent else None,
-            created_at=state.now(),
-            canonical_root=str(codebase.root),
-            store_id=codebase.layout.id,
-            config_fingerprint=codebase.fingerprint,
-            ignore_fingerprint=ignore_fingerprint(codebase, job.source, job.options, parent, outcome),
-            lease_epoch=job.lease.epoch,
-            git=job.source.state,
-            segments=(*(parent.segments if parent else ()), *segments),
-            lexical=words,
-            overlay=overlay,
-            counts=outcome.counts,
-            embedder=outcome.embedder,
-            dimension=outcome.dimension,
-            timings_ms={
-                **spent,
-                "total": sum(spent.values()) + (parent.timings_ms.get("total", 0) if parent else 0),
-            },
-            origin=parent.origin if parent else Origin(),
-            degraded=bool(outcome.errors),
-            errors=outcome.errors,
-            semantic=parent.semantic if parent else (),
-        )
-
-    return publish.publish(codebase.layout, job.lease, job.snapshot_id, outcome.staged, verifier, compose)

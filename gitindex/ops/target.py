@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gitindex import config
 from gitindex.files.ignore import fingerprint
 from gitindex.indexing.plan import Plan, Planner
-from gitindex.indexing.write import Outcome
+from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
 from gitindex.model.manifest import Manifest
 from gitindex.ops.codebase import Codebase, read_root_file
@@ -19,10 +20,13 @@ from gitindex.source.gittree import GitSource, open_commit, open_worktree
 from gitindex.store import lease
 from gitindex.view.snapshot import SnapshotView
 
+if TYPE_CHECKING:
+    from gitindex.indexing.write import Outcome
+
 LEASE_WAIT = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyncOptions:
     full: bool = False  # write every file anew
     commit_only: bool = False  # `rev` without the working tree

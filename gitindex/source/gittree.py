@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from stat import S_ISLNK
 from typing import Self
 
@@ -17,6 +16,7 @@ from gitindex.files.safeopen import Root
 from gitindex.git.objects import Blob, Objects, TreeEntry, open_objects
 from gitindex.git.repo import Head, Repo, head, resolve
 from gitindex.git.status import Looking
+from gitindex.model.frozen import frozen
 from gitindex.model.manifest import GitState
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import Skip
@@ -31,7 +31,7 @@ EMPTY_TREE = {
 _HEAD_READS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dirt:
     """What the working tree says about a path: a candidate, or that the path is gone."""
 

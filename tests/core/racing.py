@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import gitindex.ops.locked  # noqa: F401 - a sync loads it late, a race must not wait for that
 from gitindex.errors import LeaseHeld
 from gitindex.lifecycle import check, compact, gc
 from gitindex.lifecycle.digest import digest

@@ -166,7 +166,7 @@ def test_losers_work_is_not_lost(repo: GitRepo, tmp_path: Path, monkeypatch: pyt
         repo.write("c.py", "C = 1\n")
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("gitindex.ops.sync.write", slow)
+    monkeypatch.setattr("gitindex.ops.locked.write", slow)
     sync(harness.codebase(repo.root, home), SyncOptions(workers=1))
     report = harness.index(repo.root, home)
     assert report.noop is False
