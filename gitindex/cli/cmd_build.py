@@ -16,6 +16,7 @@ from gitindex.cli.transfer import transfer_bar
 from gitindex.errors import UsageError
 from gitindex.ops.build import build
 from gitindex.ops.buildplan import BuildOptions, BuildReport, Shard
+from gitindex.semantic import nodemodules, pythonenv
 
 
 @command(
@@ -27,6 +28,17 @@ from gitindex.ops.buildplan import BuildOptions, BuildReport, Shard
 @click.option("--shard", default="", metavar="I/N", help="Build one of N shares of the paths (see merge).")
 @click.option("--output", type=click.Path(path_type=Path), help="Where a shard goes.")
 @click.option("--no-semantic", is_flag=True, help="Do not run the exact (SCIP) indexers.")
+@click.option(
+    "--python-env",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A Python environment with the project's packages.",
+)
+@click.option(
+    "--node-modules",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Installed packages of a TypeScript project.",
+)
+@click.option("--allow-project-code", is_flag=True, help="Let indexers run build scripts of the project.")
 @click.option("--allow-degraded", is_flag=True, help="Build although some files or indexers failed.")
 def run(
     call: Call,
@@ -36,10 +48,22 @@ def run(
     shard: str,
     output: Path | None,
     no_semantic: bool,
+    python_env: Path | None,
+    node_modules: Path | None,
+    allow_project_code: bool,
     allow_degraded: bool,
 ) -> Answer:
     options = BuildOptions(
-        rev, full, url, allow_degraded, not no_semantic, shard=_shard(shard), output=output
+        rev,
+        full,
+        url,
+        allow_degraded,
+        not no_semantic,
+        python_env=pythonenv.locate(python_env) if python_env else None,
+        node_modules=nodemodules.locate(node_modules) if node_modules else None,
+        allow_project_code=allow_project_code,
+        shard=_shard(shard),
+        output=output,
     )
     with bar(not call.as_json) as progress, transfer_bar("fetching the base", not call.as_json) as transfer:
         report = build(call.path, call.environment, options, progress, transfer)

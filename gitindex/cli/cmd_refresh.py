@@ -15,9 +15,8 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.model.paths import path_key
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
-from gitindex.semantic import nodemodules
+from gitindex.semantic import nodemodules, pythonenv
 from gitindex.semantic.process import Caps
-from gitindex.semantic.pythonenv import site_packages
 
 
 @command(
@@ -65,7 +64,7 @@ def run(
         wait,
         allow_project_code,
         caps=caps,
-        python_env=_environment(python_env),
+        python_env=pythonenv.locate(python_env) if python_env else None,
         node_modules=nodemodules.locate(node_modules) if node_modules else None,
     )
     report = refresh(codebase, options, _shown(call))
@@ -82,13 +81,6 @@ def _key(codebase: Codebase, base: Path, text: str) -> str:
         if where.exists() and where.is_relative_to(codebase.root):
             return path_key(where.relative_to(codebase.root).as_posix())
     return path_key(text)
-
-
-def _environment(path: Path | None) -> Path | None:
-    """Looked at at once: a directory that is none is a mistake of the request, not of a job."""
-    if path is not None:
-        site_packages(path)
-    return path.resolve() if path is not None else None
 
 
 def _arguments(options: RefreshOptions) -> list[str]:

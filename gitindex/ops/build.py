@@ -25,7 +25,7 @@ from gitindex.ops.buildarea import built, open_area
 from gitindex.ops.buildplan import BuildOptions, BuildReport, output_of, report
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.locked import locked_sync
-from gitindex.ops.refresh import FAILED, refresh_for_build
+from gitindex.ops.refresh import FAILED, RefreshOptions, refresh_for_build
 from gitindex.ops.report import SyncReport
 from gitindex.ops.start import Seeker, Start
 from gitindex.ops.target import SyncOptions
@@ -109,7 +109,12 @@ def _refresh(codebase: Codebase, at: Head, options: BuildOptions) -> tuple[dict[
     """
     if not options.semantic or options.shard is not None:
         return ()
-    done = refresh_for_build(codebase, at)
+    wanted = RefreshOptions(
+        allow_project_code=options.allow_project_code,
+        python_env=options.python_env,
+        node_modules=options.node_modules,
+    )
+    done = refresh_for_build(codebase, at, wanted)
     failed = [one for one in done.contexts if one.outcome == FAILED]
     if failed and not options.allow_degraded:
         raise SemanticError(

@@ -34,6 +34,9 @@ class BuildOptions:
     url: str = ""  # where published ancestors are looked for
     allow_degraded: bool = False
     semantic: bool = True  # run the exact indexers to completion
+    python_env: Path | None = None  # installed packages for them, as `refresh` takes them
+    node_modules: Path | None = None
+    allow_project_code: bool = False
     workers: int = 0
     shard: Shard | None = None
     output: Path | None = None  # of a shard

@@ -18,6 +18,12 @@ def site_packages(environment: Path) -> Path:
     return found[-1]
 
 
+def locate(environment: Path) -> Path:
+    """Looked at at once: a directory that is none is a mistake of the request, not of a job. Raises UsageError."""
+    site_packages(environment)
+    return environment.resolve()
+
+
 def describe(environment: Path) -> bytes:
     """The list of installed packages, as JSON; the same for the same packages."""
     listed = []

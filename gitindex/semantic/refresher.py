@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitindex.errors import GitindexError, SemanticError
+from gitindex.errors import GitindexError, LeaseHeld, LeaseLost, SemanticError
 from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
@@ -33,6 +33,7 @@ from gitindex.store import atomic, steps
 from gitindex.store.layout import Layout
 
 _BEAT_SECONDS = 2.0
+_LEASE_TRIES = 4
 
 
 class Output(NamedTuple):
@@ -131,12 +132,22 @@ class Refresher:
                 raise NoLongerCurrent("HEAD moved while the index was made", hint="gitindex refresh --wait")
 
         try:
-            done = import_documents(self.layout, self._source(job, output), confirm, wait=self.lease_wait)
+            done = self._import(self._source(job, output), confirm)
         except SemanticError:
             raise
         except GitindexError as error:
-            raise SemanticError(error.message, hint=error.hint, diagnosis=error.code) from error
+            busy = isinstance(error, LeaseHeld | LeaseLost)
+            raise SemanticError(error.message, hint=error.hint, diagnosis=error.code, retry=busy) from error
         self.done[job.id] = (output.indexed, done)
+
+    def _import(self, source: Source, confirm: Callable[[], None]) -> Imported:
+        """A busy store is waited for several times over: the run that made the index cost more than waiting."""
+        for _ in range(_LEASE_TRIES - 1):
+            try:
+                return import_documents(self.layout, source, confirm, wait=self.lease_wait)
+            except (LeaseHeld, LeaseLost):
+                confirm()
+        return import_documents(self.layout, source, confirm, wait=self.lease_wait)
 
     def _discard(self, output: Output) -> None:
         atomic.remove_tree(output.scratch)

@@ -48,8 +48,7 @@ def run_next(connection: sqlite3.Connection, worker: str, steps: Steps[Output]) 
     try:
         output = steps.run(job, lambda: jobs.heartbeat(connection, job.id, worker, steps.clock()))
     except SemanticError as error:
-        retry = bool(error.detail.get("retry", False))
-        jobs.fail(connection, job, _told(error), steps.clock(), retry=retry)
+        jobs.fail(connection, job, _told(error), steps.clock(), retry=_may_help(error))
         return jobs.get(connection, job.id)
     steps.reached("indexed")
     try:
@@ -71,7 +70,7 @@ def _import(connection: sqlite3.Connection, job: Job, output: Output, steps: Ste
     except NoLongerCurrent:
         return
     except SemanticError as error:
-        jobs.fail(connection, job, _told(error), steps.clock(), retry=False)
+        jobs.fail(connection, job, _told(error), steps.clock(), retry=_may_help(error))
         return
     steps.reached("published")
     jobs.complete(connection, job, steps.clock())
@@ -86,6 +85,11 @@ def _current(connection: sqlite3.Connection, job: Job, steps: Steps[Output]) -> 
         return True
     jobs.supersede(connection, job, "HEAD moved", steps.clock())
     return False
+
+
+def _may_help(error: SemanticError) -> bool:
+    """Another attempt: whoever raised the error says so."""
+    return bool(error.detail.get("retry", False))
 
 
 def _told(error: SemanticError) -> str:

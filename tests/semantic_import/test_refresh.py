@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from gitindex.errors import SemanticError, UsageError
 from gitindex.lifecycle import check
 from gitindex.lifecycle.compact import compact, compact_runs
 from gitindex.lifecycle.digest import digest
+from gitindex.model.ids import ulid
 from gitindex.ops import jobs
 from gitindex.scip.symbols import hash64
-from gitindex.store import steps
+from gitindex.semantic.jobs import MAX_ATTEMPTS
+from gitindex.store import lease, steps
 from gitindex.view.snapshot import SEMANTIC, open_active
 from tests.semantic_import.crashing import kill_at
 from tests.semantic_import.project import Project, scip_of, symbol
@@ -173,6 +176,40 @@ def test_twenty_deltas_answer_as_one(project: Project):
     assert len(before[0]) == 6
     compact(project.codebase.layout)
     assert (places(project, lonely), places(project), all_documents(project)) == before
+
+
+def test_a_busy_store_is_waited_for(project: Project):
+    """SE-3: the index is imported when the lease is free; the indexer does not run again."""
+    with ExitStack() as holding:
+        heard: list[str] = []
+
+        def busy(step: str) -> None:
+            heard.append(step)
+            if step == "import.lease" and heard.count(step) == 1:
+                holding.enter_context(lease.hold(project.codebase.layout, ulid()))
+            elif step == "import.decode":
+                holding.close()
+
+        steps.observe(busy)
+        try:
+            report = project.refresh(lease_wait=0.0)
+        finally:
+            steps.observe(None)
+    assert (report.status, heard.count("import.lease")) == ("ok", 2)
+    assert len(project.tool.calls) == 1
+    assert places(project)
+
+
+def test_a_store_that_stays_busy_fails_the_job_in_the_end(project: Project):
+    """SE-3: another attempt may help, as often as attempts are left."""
+    project.sync()
+    with lease.hold(project.codebase.layout, ulid()):
+        report = project.refresh(lease_wait=0.0, catch_up=False)
+    (context,) = report.contexts
+    assert (report.status, context.outcome) == ("failed", "failed")
+    assert f"({MAX_ATTEMPTS} attempts)" in context.message
+    assert len(project.tool.calls) == MAX_ATTEMPTS
+    assert project.refresh().status == "ok"
 
 
 def test_other_writers_may_publish_in_between(project: Project):

@@ -64,6 +64,16 @@ def test_a_build_carries_exact_facts(project: Project):
         assert check.inspect(view) == []
 
 
+def test_a_build_sees_the_installed_packages(project: Project, tmp_path: Path):
+    """RE-1, SE-2: CI builds with the environment it has; packages.json is what was read from it."""
+    (tmp_path / "env" / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+    options = BuildOptions(workers=1, python_env=tmp_path / "env")
+    build(project.repo.root, project.codebase.environment, options)
+    call = project.tool.calls[-1]
+    listed = call["argv"][call["argv"].index("--environment") + 1]
+    assert Path(listed).name == "packages.json"
+
+
 def test_another_worktree_starts_with_the_documents(project: Project):
     """ST-4: hard links to the sibling's segments bring its exact facts along."""
     other = project.repo.root.parent / "other"
