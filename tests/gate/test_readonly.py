@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from gitindex.config import Environment
+from gitindex.mcp.schema import TOOLS as MCP_TOOLS
+from gitindex.mcp.server import Service
 from gitindex.ops.codebase import Codebase
 from tests.gate import forge
-from tests.gate.conftest import READS
+from tests.gate.conftest import READS, TOOLS
 from tests.gitrepo import GitRepo
 from tests.harness import cli
 
@@ -95,6 +98,19 @@ def test_every_foreground_command_leaves_the_store_alone(
         assert ran.code in (0, 1, 3, 4), (read, ran.err)
         assert ran.json["status"], read
         assert watched == [], read
+    assert forge.stamps(indexed.home) == before
+
+
+def test_every_reading_tool_leaves_the_store_alone(indexed: Codebase, watched: list[str]) -> None:
+    """EN-5 over MCP: every tool marked as reading only is one."""
+    service = Service(Environment(indexed.home), indexed.root)
+    calls = [*TOOLS, ("list_codebases", {}), ("manage_index", {"action": "status"})]
+    assert {name for name, _ in calls} >= {tool.name for tool in MCP_TOOLS if tool.reads_only}
+    before = forge.stamps(indexed.home)
+    watched.clear()
+    for name, arguments in calls:
+        assert not service.call(name, dict(arguments)).failed, name
+        assert watched == [], name
     assert forge.stamps(indexed.home) == before
 
 
