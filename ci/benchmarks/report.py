@@ -85,7 +85,8 @@ def page(
         parts.append(body(name, section, drawings) + "\n")
     parts.append(missed(found))
     parts.append(
-        "Retrieval quality by project: [retrieval.md](retrieval.md). Where the time goes: [profiles.md](profiles.md)."
+        "Retrieval quality by project: [retrieval.md](retrieval.md). Where the time goes: [profiles.md](profiles.md). "
+        "A long random life of an index: [soak.md](soak.md)."
     )
     return "\n".join(part for part in parts if part).rstrip() + "\n"
 
