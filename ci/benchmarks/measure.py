@@ -88,7 +88,9 @@ def gitindex(*arguments: str) -> list[str]:
 def environment(home: Path) -> dict[str, str]:
     here = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH", ""))))
-    return {**os.environ, "GITINDEX_HOME": str(home), "PYTHONPATH": path}
+    # An installation has its bytecode; without this each start might compile what changed since the last test run.
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "GITINDEX_HOME": str(home), "PYTHONPATH": path}
 
 
 def disk(folder: Path) -> int:

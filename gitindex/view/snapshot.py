@@ -209,12 +209,18 @@ class SnapshotView:
 
         parts: list[np.ndarray[Any, Any]] = []
         names: dict[str, list[Any]] = {column: [] for column in columns}
+        graves = self._graves()
         for at in range(len(self.manifest.segments)):
             matrix, found = chunks.vectors(self._table(at), columns)
-            keep = [row for row, path in enumerate(found["path_key"]) if self.live(at, path)]
-            parts.append(matrix if len(keep) == len(matrix) else matrix[keep])
+            keep = [row for row, path in enumerate(found["path_key"]) if graves.get(path, -1) <= at]
+            if len(keep) < len(matrix):
+                matrix = matrix[keep]
+                found = {column: [found[column][row] for row in keep] for column in columns}
+            parts.append(matrix)
             for column in columns:
-                names[column].extend(found[column][row] for row in keep)
+                names[column] += found[column]
+        if len(parts) == 1:
+            return parts[0], names  # a copy of every vector less
         return np.concatenate(parts) if parts else np.empty((0, self.manifest.dimension), np.float32), names
 
     def marker(self) -> dict[str, Any] | None:
