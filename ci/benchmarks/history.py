@@ -13,6 +13,7 @@ from gitindex.config import Environment
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
+from gitindex.search.filekind import file_kind
 from gitindex.view.snapshot import open_active
 
 COMMITS, MOST_FILES, MIN_WORDS = 300, 8, 3
@@ -24,16 +25,22 @@ class Change(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Mean NDCG@10 of the files of each system's hits."""
+    """Mean NDCG@10 of the files of each system's hits, for all changed files and for source code alone."""
 
     repository: str
-    commits: int
-    means: dict[str, float]
+    commits: dict[str, int]
+    means: dict[str, dict[str, float]]  # of what → system → mean
 
     def table(self) -> str:
-        head = f"| subject → files, {self.commits} commits of {self.repository} | " + " | ".join(self.means)
-        values = " | ".join(f"{value:.3f}" for value in self.means.values())
-        return f"{head} |\n|---|{'---|' * len(self.means)}\n| NDCG@10 | {values} |"
+        names = list(next(iter(self.means.values())))
+        lines = [
+            f"| subject → files of {self.repository} | commits | {' | '.join(names)} |",
+            "|---|---|" + "---|" * len(names),
+        ]
+        for what, means in self.means.items():
+            values = " | ".join(f"{value:.3f}" for value in means.values())
+            lines.append(f"| {what} | {self.commits[what]} | {values} |")
+        return "\n".join(lines)
 
 
 def measure(root: Path, cache: Path) -> Asked:
@@ -43,9 +50,17 @@ def measure(root: Path, cache: Path) -> Asked:
     assert view is not None
     with view:
         indexed = {record.path for record in view.records() if not record.skip}
-        asked = list(changes(root, indexed))[:COMMITS]
-        means = {system: _mean(asked, ask) for system, ask in systems(codebase, view)}
-    return Asked(codebase.root.name, len(asked), means)
+        groups = {
+            "all changed files": list(changes(root, indexed))[:COMMITS],
+            "source code, no tests, docs or settings": list(
+                changes(root, {path for path in indexed if file_kind(path) == "code"})
+            )[:COMMITS],
+        }
+        compared = list(systems(codebase, view))
+        means = {
+            what: {system: _mean(asked, ask) for system, ask in compared} for what, asked in groups.items()
+        }
+    return Asked(codebase.root.name, {what: len(asked) for what, asked in groups.items()}, means)
 
 
 def changes(root: Path, indexed: set[str]) -> Iterator[Change]:

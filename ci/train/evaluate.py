@@ -3,7 +3,7 @@
     python -m ci.train.evaluate CACHE [--weights FILE] [--transformer]
 
 Pools are built by script from the released wheels below. Three texts of the same function, docstring removed:
-named (path, qualified name, code), plain (code with its `def` line: what the index embeds), anon (own name blanked).
+named (path, qualified name, code), plain (code with its `def` line), anon (own name blanked).
 """
 
 from __future__ import annotations

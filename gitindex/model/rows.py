@@ -46,7 +46,7 @@ class Identifier(NamedTuple):
 class Chunk(NamedTuple):
     ordinal: int  # 0-based extraction order within the file; 0 is the anchor
     kind: str  # "anchor" | "text"
-    text: str  # as embedded; holds no path, so a rename keeps its hash
+    text: str  # holds no path, so a rename keeps its hash
     chunk_hash: str
     start_line: int
     end_line: int  # inclusive
