@@ -6,15 +6,17 @@ Plan, lease, plan again on what is active then, write, publish. Nothing to do co
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gitindex.errors import GitindexError
+from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.report import SyncReport, elapsed, unchanged
 from gitindex.ops.target import SyncOptions, make_plan, moved, open_source
-from gitindex.store import log, state
-from gitindex.view.snapshot import open_active
+from gitindex.store import log, state, stores
+from gitindex.view.snapshot import SnapshotView, open_active
 
 if TYPE_CHECKING:
     from gitindex.indexing.write import Progress
@@ -35,7 +37,10 @@ def sync(
     from gitindex.ops.locked import locked_sync  # late: the indexer is loaded only when there is work (UI-3)
 
     try:
-        report = locked_sync(codebase, chosen, progress, started)
+        with _exact_facts(codebase, chosen) as before:
+            report = locked_sync(codebase, chosen, progress, started)
+            if before is not None:
+                report = _carried(codebase, before, report)
     except GitindexError as error:
         log.append(codebase.layout, "sync_failed", code=error.code, elapsed_ms=elapsed(started))
         raise
@@ -52,6 +57,30 @@ def sync(
         elapsed_ms=report.elapsed_ms,
     )
     return report
+
+
+@contextmanager
+def _exact_facts(codebase: Codebase, options: SyncOptions) -> Iterator[SnapshotView | None]:
+    """The snapshot before a full reindex, when it holds exact facts that can be read."""
+    with ExitStack() as stack:
+        found = None
+        if options.full:
+            with suppress(GitindexError):  # a damaged store is why one reindexes
+                view = open_active(codebase.layout)
+                found = view if view is not None and stack.enter_context(view).scip else None
+        yield found
+
+
+def _carried(codebase: Codebase, before: SnapshotView, report: SyncReport) -> SyncReport:
+    from gitindex.semantic.carrying import carry
+
+    try:
+        with stores.writing(codebase.mode):
+            found = carry(codebase.layout, before)
+    except (IntegrityError, IncompatibleVersion) as error:
+        log.append(codebase.layout, "exact_facts_lost", code=error.code)
+        return report
+    return report if found is None else replace(report, snapshot_id=found)
 
 
 def _nothing_to_do(codebase: Codebase, options: SyncOptions, started: float) -> SyncReport | None:

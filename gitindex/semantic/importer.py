@@ -102,8 +102,8 @@ def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: floa
         now = stack.enter_context(_reopen(layout))
         if _documents_of(now.manifest) != _documents_of(view.manifest):
             return None
-        staged = _stage(now, folder, writer, txn)
-        compose = _composer(now.manifest, txn, held.epoch, _entry(source, counted))
+        staged = stage(now, folder, writer, txn)
+        compose = composer(now.manifest, txn, held.epoch, _entries(now.manifest, _entry(source, counted)))
         publish.publish(layout, held, txn, staged, now.verifier, compose, confirm)
         return replace(counted, snapshot_id=txn)
 
@@ -211,11 +211,13 @@ def _write_changed(
         packed = document.packed
         if len(seen) % _CHECK_EVERY == 0:
             confirm()
-        if not lattice.selects(source.scope, packed.path):
+        known = view.scip.document(packed.path)
+        # What is stored already may mean something else now, because of what is in scope: `clean` would lie of it.
+        stored = known is not None and known.context == key
+        if not stored and not lattice.selects(source.scope, packed.path):
             continue
         seen.add(packed.path)
         blob = source.blobs[packed.path]
-        known = view.scip.document(packed.path)
         if known is not None and (known.blob, known.context, known.digest) == (blob, key, packed.digest):
             continue
         record = view.record(packed.path)
@@ -246,7 +248,7 @@ def _external(told: Description) -> bytes:
 # -- publishing ----------------------------------------------------------------------------------------
 
 
-def _stage(now: SnapshotView, folder: Path, writer: SegmentWriter, txn: str) -> publish.Staged:
+def stage(now: SnapshotView, folder: Path, writer: SegmentWriter, txn: str) -> publish.Staged:
     """Beside the documents: a table with the marker, the parent's words and overlay."""
     payload = dict(now.marker() or {}) | {"runId": txn, "completedAt": state.now()}
     steps.reach("publish.chunks")
@@ -274,10 +276,17 @@ def _entry(source: Source, counted: Imported) -> dict[str, Any]:
     }
 
 
-def _composer(now: Manifest, txn: str, epoch: int, entry: Mapping[str, Any]) -> publish.Compose:
+Entries = tuple[Mapping[str, Any], ...]
+
+
+def _entries(now: Manifest, entry: Mapping[str, Any]) -> Entries:
     place = (entry["language"], entry["root"])
     kept = [item for item in now.semantic if (item["language"], item["root"]) != place]
-    entries = sorted([*kept, entry], key=lambda item: (item["language"], item["root"]))
+    return tuple(sorted([*kept, entry], key=lambda item: (item["language"], item["root"])))
+
+
+def composer(now: Manifest, txn: str, epoch: int, entries: Entries) -> publish.Compose:
+    """The active manifest with one more segment; `entries` say what was imported."""
 
     def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], shown: Artifact) -> Manifest:
         return replace(
@@ -291,7 +300,7 @@ def _composer(now: Manifest, txn: str, epoch: int, entry: Mapping[str, Any]) -> 
             overlay=shown,
             counts=replace(now.counts, tombstones_added=0),
             timings_ms={name: ms for name, ms in now.timings_ms.items() if name == "total"},
-            semantic=tuple(entries),
+            semantic=entries,
         )
 
     return compose

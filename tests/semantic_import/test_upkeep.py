@@ -8,6 +8,7 @@ import pytest
 
 from gitindex.errors import ChecksumMismatch
 from gitindex.lifecycle import check
+from gitindex.lifecycle.compact import compact
 from gitindex.ops.build import build
 from gitindex.ops.buildarea import open_area
 from gitindex.ops.buildplan import BuildOptions
@@ -72,6 +73,35 @@ def test_a_build_sees_the_installed_packages(project: Project, tmp_path: Path):
     call = project.tool.calls[-1]
     listed = call["argv"][call["argv"].index("--environment") + 1]
     assert Path(listed).name == "packages.json"
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_a_full_reindex_keeps_what_is_exact(project: Project, compacted: bool):
+    """SE-7: documents belong to bytes; only what changed is refreshed, and nothing when nothing did."""
+    before, runs = all_documents(project), len(project.tool.calls)
+    if compacted:
+        compact(project.codebase.layout)
+    report = sync(project.codebase, SyncOptions(full=True, workers=1))
+    assert all_documents(project) == before
+    assert find_references(project.codebase, "Disc", ReadOptions())["references"]
+    with open_active(project.codebase.layout) as view:
+        assert check.inspect(view) == []
+        assert view.manifest.snapshot_id == report.snapshot_id
+    assert [item.outcome for item in project.refresh().contexts] == ["current"]
+    assert not [call for call in project.tool.calls[runs:] if "index" in call["argv"]]
+    project.change("other.py", "def lonely():\n    return 2\n")
+    sync(project.codebase, SyncOptions(full=True, workers=1))
+    with open_active(project.codebase.layout) as view:
+        assert view.scip.current("shapes.py")
+        assert not view.scip.current("other.py")
+
+
+def test_a_full_reindex_does_without_damaged_documents(project: Project):
+    """SN-7: reindexing is a way out of damage, so it must not stumble over it."""
+    damage(project)
+    sync(project.codebase, SyncOptions(full=True, workers=1))
+    assert all_documents(project) == {}
+    assert [item.outcome for item in project.refresh().contexts] == ["refreshed"]
 
 
 def test_another_worktree_starts_with_the_documents(project: Project):
