@@ -86,7 +86,7 @@ def witness(path: str, state: FileState) -> Witness:
     because = state.because
     target = because or path
     reason = _WHY[state.freshness] + (f": {because}" if because else "")
-    command = f"gitindex refresh --wait --files {_shell(target)}"
+    command = f"gitindex refresh --wait --files {'-- ' * target.startswith('-')}{_shell(target)}"
     return Witness(path, state.freshness.value, state.certainty.value, reason, because, command)
 
 

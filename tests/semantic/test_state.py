@@ -153,7 +153,7 @@ def test_a_witness_names_file_reason_and_command():
     assert by_path["a b.py"].because == "-x'.py"
     assert "interface of a dependency" in by_path["a b.py"].reason
     words = shlex.split(by_path["a b.py"].command)
-    assert words == ["gitindex", "refresh", "--wait", "--files", "-x'.py"]
+    assert words == ["gitindex", "refresh", "--wait", "--files", "--", "-x'.py"]
 
 
 def test_a_decision_is_replayed_only_for_the_same_question_commit_and_bytes():

@@ -8,6 +8,8 @@ import pytest
 
 from gitindex.ops.reading import ReadOptions
 from gitindex.ops.state import file_states
+from gitindex.scip.symbols import hash64
+from gitindex.view.snapshot import open_active
 from tests.scip import writer
 from tests.semantic_import.project import Project, document, symbol
 
@@ -55,6 +57,23 @@ def test_a_changed_interface_makes_dependants_stale(project: Project):
     assert answer["states"]["other.py"] == ("clean", "certain")
     blamed = {item["path"]: item["because"] for item in answer["witnesses"]}
     assert blamed == {"shapes.py": "", "report.py": "shapes.py"}
+
+
+def test_refreshing_a_dependency_alone_renews_its_dependants(project: Project):
+    """SE-4, SE-5: `--files` must not turn a stale file clean while it keeps what it meant before."""
+    report = hash64(symbol("shapes", "Disc#").encode())
+    renamed = project.files["shapes.py"].replace("class Disc", "class Disk")
+    project.change("shapes.py", renamed)
+    project.sync()
+    assert states(project)["states"]["report.py"] == ("stale", "certain")
+    told = {**project.files, "report.py": ""}  # the tool no longer resolves the name
+    documents = [document(path, text) for path, text in told.items() if path.endswith(".py")]
+    project.answer(writer.index(*documents, tool="scip-python", version="0.6.6"))
+    (done,) = project.refresh(files=("shapes.py",)).contexts
+    assert done.detail["written"] == 2
+    assert states(project)["states"]["report.py"] == ("clean", "certain")
+    with open_active(project.codebase.layout) as view:
+        assert list(view.scip.positions(report)) == []
 
 
 def test_head_moving_on_without_a_sync_is_pending(project: Project):
