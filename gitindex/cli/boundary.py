@@ -10,7 +10,7 @@ import click
 
 from gitindex.cli import output
 from gitindex.config import environment
-from gitindex.errors import Gated, GitindexError
+from gitindex.errors import Gated, GitindexError, StoreUnwritable
 
 
 def guarded(command: click.Command, arguments: Sequence[str]) -> int:
@@ -26,6 +26,8 @@ def guarded(command: click.Command, arguments: Sequence[str]) -> int:
         return _usage(error, as_json)
     except GitindexError as error:
         return _named(error, as_json)
+    except PermissionError as error:
+        return _named(_denied(error), as_json)
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("interrupted; the last good snapshot is untouched\n")
         return 130
@@ -65,6 +67,19 @@ def _named(error: GitindexError, as_json: bool) -> int:
         if error.hint:
             sys.stderr.write(f"  next: {error.hint}\n")
     return error.exit_code
+
+
+def _denied(error: PermissionError) -> GitindexError:
+    """Somebody else made it, or ran us as somebody else once; not a defect."""
+    import shlex
+    from pathlib import Path
+
+    from gitindex.hooks import owner
+
+    where = Path(os.fsdecode(error.filename or "."))
+    return StoreUnwritable(
+        f"permission denied: {where} belongs to {owner.name(where)}", hint=f"ls -ld {shlex.quote(str(where))}"
+    )
 
 
 def _plain(detail: dict[str, object]) -> dict[str, object]:

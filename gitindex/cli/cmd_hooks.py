@@ -93,7 +93,9 @@ def _status_text(found: Status) -> str:
     lines.append("work is pending" if found.pending else "no work is pending")
     if found.last_run is not None:
         lines.append(_run_text(found.last_run))
-    if not found.effective:
+    if found.obstacle:
+        lines += [found.obstacle, "next: gitindex sync"]
+    elif not found.effective:
         lines.append("next: gitindex hooks install")
     return "\n".join(lines)
 

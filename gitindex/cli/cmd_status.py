@@ -7,7 +7,7 @@ from typing import Any
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.hooks import note, worker
+from gitindex.hooks import note, owner, worker
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.status import status
 
@@ -32,6 +32,7 @@ def background(codebase: Codebase) -> dict[str, Any] | None:
         "pending": note.pending(git_dir),
         "last_run": asdict(last) if last else None,
         "problem": worker.complaint(git_dir),
+        "obstacle": owner.obstacle(git_dir) if note.folder(git_dir).exists() else None,
     }
 
 
@@ -70,6 +71,8 @@ def _ok(found: dict[str, Any]) -> list[str]:
 
 
 def _background(found: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if found and found["obstacle"]:
+        return [("background", found["obstacle"])]
     if found is None or found["last_run"] is None:
         return [("background", "a hook asked for a sync")] if found and found["pending"] else []
     last = found["last_run"]

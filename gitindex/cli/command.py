@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -38,7 +39,9 @@ def complain(path: Path) -> None:
     for folder in (path.absolute(), *path.absolute().parents):
         if (folder / ".git").is_dir():
             git_dir = folder / ".git"
-            if (git_dir / "gitindex" / "worker.json").exists():
+            if os.path.exists(
+                git_dir / "gitindex" / "worker.json"
+            ):  # False where another user forbids the look
                 from gitindex.hooks.worker import complaint
 
                 said = complaint(git_dir)

@@ -25,7 +25,8 @@ def become() -> None:
     if os.getsid(0) == os.getpid():
         with contextlib.suppress(OSError):
             # Linux divides the processor among sessions before it looks at nice: ours must be modest as a whole.
-            _AUTOGROUP.write_text(str(os.nice(0)))
+            # Half as modest, because one session stands against all others, and people wait for what we hold.
+            _AUTOGROUP.write_text(str(os.nice(0) // 2))
 
 
 @contextlib.contextmanager
@@ -34,6 +35,9 @@ def logged(folder: Path) -> Iterator[None]:
     if not folder.is_dir():
         yield
         return
+    with contextlib.suppress(FileNotFoundError, PermissionError):
+        if not os.access(folder / _LOG_NAME, os.W_OK):  # another user's, or none
+            (folder / _LOG_NAME).unlink()
     handler = RotatingFileHandler(folder / _LOG_NAME, maxBytes=_LOG_BYTES, backupCount=1, delay=True)
     handler.setFormatter(logging.Formatter(_FORMAT))
     root = logging.getLogger("gitindex")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gitindex.hooks import note
@@ -24,16 +24,16 @@ def alone(git_dir: Path) -> Iterator[bool]:
         yield False
         return
     try:
-        os.write(descriptor, f"{os.getpid()}\n".encode())
+        _write(descriptor, f"{os.getpid()}\n")
         yield True
     finally:
-        os.ftruncate(descriptor, 0)
+        _write(descriptor, "")
         os.close(descriptor)
 
 
 def _lock(path: Path) -> int | None:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = _open(path)
     except (FileNotFoundError, NotADirectoryError):  # uninstalled meanwhile
         return None
     try:
@@ -42,10 +42,29 @@ def _lock(path: Path) -> int | None:
         os.close(descriptor)
         return None
     if _is_at(descriptor, path):
-        os.ftruncate(descriptor, 0)  # what a killed holder left
         return descriptor
     os.close(descriptor)  # the file was removed between open and lock: a lock on it excludes nobody
     return _lock(path)
+
+
+def _open(path: Path) -> int:
+    """Another user of the same work tree may have made the file: reading is enough to lock it.
+
+    Raises PermissionError where neither the file nor its folder is ours to use.
+    """
+    with suppress(PermissionError):
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with suppress(PermissionError):
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    path.unlink()  # made for its maker alone, who would not see our worker either
+    return _open(path)
+
+
+def _write(descriptor: int, text: str) -> None:
+    """Replace the text; without the right to write, hooks see no name and start a worker that finds the lock."""
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, text.encode(), 0)
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +19,7 @@ FOLDER = "gitindex"
 _FULL = "pending"
 _COMMIT = "pending.commit"
 _KEPT = {_FULL: "kept", _COMMIT: "kept.commit"}
-_GONE = (FileNotFoundError, NotADirectoryError)
+_NONE = (FileNotFoundError, NotADirectoryError, PermissionError)  # the last: another user's, see `owner`
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ def folder(git_dir: Path) -> Path:
 
 def pending(git_dir: Path) -> bool:
     """Whether a hook fired and the index was not brought up since."""
-    return any((folder(git_dir) / name).exists() for name in (*_KEPT, *_KEPT.values()))
+    return any(_stat(folder(git_dir) / name) for name in (*_KEPT, *_KEPT.values()))
 
 
 def fresh(git_dir: Path) -> bool:
     """Whether a hook fired and nobody looked since."""
-    return any((folder(git_dir) / name).exists() for name in _KEPT)
+    return any(_stat(folder(git_dir) / name) for name in _KEPT)
 
 
 def age(git_dir: Path) -> float | None:
@@ -79,14 +79,13 @@ def done(git_dir: Path, note: Note) -> None:
         path = folder(git_dir) / name
         stat = _stat(path)
         if stat is not None and _which(stat) == which:
-            path.unlink(missing_ok=True)
+            _remove(path)
 
 
 def withdraw(git_dir: Path) -> None:
     """Ask for nothing any more."""
     for name in (*_KEPT, *_KEPT.values()):
-        if _stat(folder(git_dir) / name) is not None:
-            (folder(git_dir) / name).unlink(missing_ok=True)
+        _remove(folder(git_dir) / name)
 
 
 @contextmanager
@@ -99,10 +98,13 @@ def taken(git_dir: Path) -> Iterator[Note | None]:
 
 
 def _rename(path: Path, target: Path) -> None:
-    try:
+    with suppress(*_NONE):
         os.replace(path, target)
-    except _GONE:
-        return
+
+
+def _remove(path: Path) -> None:
+    with suppress(*_NONE):
+        path.unlink()
 
 
 def _which(stat: os.stat_result) -> tuple[int, int]:
@@ -112,5 +114,5 @@ def _which(stat: os.stat_result) -> tuple[int, int]:
 def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
-    except _GONE:
+    except _NONE:
         return None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitindex.git.repo import Repo
 from gitindex.git.run import environment
-from gitindex.hooks import block, confighook, hookfile, managers, note, place, precommit, spawn, worker
+from gitindex.hooks import block, confighook, hookfile, managers, note, owner, place, precommit, spawn, worker
 from gitindex.hooks.events import EVENTS
 from gitindex.hooks.journal import Run
 from gitindex.hooks.managers import Manager
@@ -37,10 +37,11 @@ class Status:
     events: tuple[Reach, ...]
     pending: bool
     last_run: Run | None
+    obstacle: str | None = None  # why an event that reaches us cannot leave its note
 
     @property
     def effective(self) -> bool:
-        return all(reach.reached for reach in self.events)
+        return all(reach.reached for reach in self.events) and self.obstacle is None
 
 
 def status(repo: Repo) -> Status:
@@ -53,6 +54,7 @@ def status(repo: Repo) -> Status:
         tuple(_reach(where, event) for event in EVENTS),
         note.pending(repo.git_dir),
         worker.last_run(repo.git_dir),
+        owner.obstacle(repo.git_dir),
     )
 
 

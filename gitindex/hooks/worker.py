@@ -18,7 +18,7 @@ from pathlib import Path
 from gitindex.errors import GitindexError, HookError, LeaseHeld, TransientGitError
 from gitindex.git import repo as repository
 from gitindex.git.repo import Repo
-from gitindex.hooks import background, flight, journal, note
+from gitindex.hooks import background, flight, journal, note, owner
 from gitindex.hooks.journal import Run
 from gitindex.hooks.note import Note
 
@@ -70,7 +70,7 @@ def complaint(git_dir: Path) -> str | None:
 
 def work(worker: Worker) -> None:
     """Serve fresh notes until there is none; one that could not be served stays, for the next hook to bring us."""
-    while note.fresh(worker.git_dir):
+    while note.fresh(worker.git_dir) and not owner.obstacle(worker.git_dir):
         with flight.alone(worker.git_dir) as alone:
             if not alone:
                 return
@@ -194,10 +194,12 @@ def _index_once(root: Path, commit_only: bool) -> str:
     from gitindex.ops.maintain import after_sync
     from gitindex.ops.sync import sync
     from gitindex.ops.target import SyncOptions
+    from gitindex.store import atomic
 
     config.calm_numpy()
     codebase = open_codebase(root, config.environment())
-    report = sync(codebase, SyncOptions(commit_only=commit_only))
-    if not report.noop:
-        after_sync(codebase)
+    with atomic.storage(codebase.layout.base):
+        report = sync(codebase, SyncOptions(commit_only=commit_only))
+        if not report.noop:
+            after_sync(codebase)
     return f"{report.snapshot_id}{' (nothing to do)' if report.noop else ''}"

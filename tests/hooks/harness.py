@@ -63,7 +63,7 @@ class Hooked:
     def forget(self) -> None:
         (self.home / "runs.jsonl").unlink(missing_ok=True)
 
-    def settle(self, at: Path | None = None, seconds: float = 30.0) -> list[dict[str, Any]]:
+    def settle(self, at: Path | None = None, seconds: float = 120.0) -> list[dict[str, Any]]:
         """Wait until no note is left and no worker runs; what the workers saw."""
         git_dir = found(at).git_dir if at else self.git_dir
         wait_for(lambda: not note.pending(git_dir) and _finished(git_dir), seconds)
@@ -75,7 +75,7 @@ def _finished(git_dir: Path) -> bool:
     return last is None or last.result != journal.RUNNING
 
 
-def wait_for(condition: Any, seconds: float = 30.0) -> None:
+def wait_for(condition: Any, seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "never happened"
