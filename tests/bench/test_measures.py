@@ -12,7 +12,7 @@ from tests.gitrepo import GitRepo
 
 STACKS = """\
 process 12:"python -m gitindex";<module> (/x/lib/python3.11/runpy.py:1);sync (gitindex/ops/sync.py:40);write (gitindex/indexing/write.py:9) 30
-process 12:"python -m gitindex";<module> (/x/lib/python3.11/runpy.py:1);sync (gitindex/ops/sync.py:44) 10
+process 12:"python -m gitindex";process 13:"python -c import x; x()";sync (gitindex/ops/sync.py:44) 10
 garbage
 """
 TRACE = """\
@@ -29,6 +29,12 @@ def test_stacks_are_counted_by_function():
     assert found.samples == 40
     assert found.inclusive["sync (ops/sync.py)"] == 40
     assert found.own == {"write (indexing/write.py)": 30, "sync (ops/sync.py)": 10}
+
+
+def test_imports_are_counted_by_package():
+    told = "import time: self [us] | cumulative | imported package\nimport time:       120 |        150 |   click.core\n"
+    told += "import time:        30 |         30 |     click\nwarning: else\n"
+    assert profile.import_times(told) == {"click": 150}
 
 
 def test_only_hooks_count_as_hooks():
