@@ -30,7 +30,7 @@ def _table(data: dict[str, Any]) -> str:
         (
             item["name"],
             item["language"],
-            item["version"] or ("yes" if item["installed"] else "-"),
+            item["version"] or ("?" if item["installed"] else "-"),
             item["source"] or item["how_to_get"],
             "runs project code" if item["runs_project_code"] else "",
         )

@@ -5,6 +5,7 @@ Only documents made from the very bytes of the live file are ever asked for posi
 
 from __future__ import annotations
 
+import textwrap
 from typing import NamedTuple
 
 from gitindex.errors import SemanticError
@@ -187,4 +188,10 @@ def descriptors(name: bytes) -> tuple[symbols.Descriptor, ...]:
 
 
 def _hover(told: dict[str, str], name: bytes) -> dict[str, str]:
-    return {"symbol": name.decode("utf-8", "replace"), **told}
+    shown = {"symbol": name.decode("utf-8", "replace"), **told}
+    if (
+        "documentation" in told
+    ):  # docstrings come indented as they stand in the source, but for their first line
+        first, newline, rest = told["documentation"].partition("\n")
+        shown["documentation"] = first + newline + textwrap.dedent(rest)
+    return shown

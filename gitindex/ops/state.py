@@ -7,6 +7,7 @@ document was made from.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
@@ -30,6 +31,7 @@ from gitindex.ops.refresh import opened_control
 from gitindex.segment.scipfacts import ScipFile
 from gitindex.semantic import control, mutation
 from gitindex.semantic.checkout import regular_blobs
+from gitindex.semantic.contexts import FAMILIES
 from gitindex.semantic.mutation import Decision, Verdict, Witness
 from gitindex.semantic.state import FileFacts, FileState, Graph
 
@@ -54,7 +56,7 @@ def file_states(
         facts = _facts(read, codebase.repo, at, keys)
         states = _states(read, facts, keys)
         verdict = _judged(codebase, keys, states, facts, at.commit or "", decide, proof)
-        verdict = replace(verdict, witnesses=_advised(verdict, codebase.repo))
+        verdict = replace(verdict, witnesses=_advised(verdict, codebase, codebase.repo, facts))
         return read.answer("ok", head=at.commit, **_json(keys, states, facts, verdict))
 
 
@@ -153,15 +155,28 @@ def _recalled(path: Path) -> Callable[[str, str], Decision | None]:
     return recall
 
 
-def _advised(verdict: Verdict, repo: Repo) -> tuple[Witness, ...]:
-    """Indexers see commits: a change in the working tree has to become one first."""
+def _advised(
+    verdict: Verdict, codebase: Codebase, repo: Repo, facts: Mapping[str, FileFacts]
+) -> tuple[Witness, ...]:
+    """Indexers see commits of files they know: a refresh alone is no help with anything else."""
     changed = {dirty.path.decode("utf-8", "surrogateescape") for dirty in worktree(repo, untracked=False)}
-    return tuple(
-        item._replace(command=f"git commit, then {item.command}")
-        if (item.because or item.path) in changed
-        else item
-        for item in verdict.witnesses
-    )
+
+    def advise(item: Witness) -> Witness:
+        if facts[item.path] == FileFacts(_ABSENT):
+            if not os.path.lexists(codebase.root / item.path):
+                return item._replace(reason="there is no such file", command="git ls-files")
+            return item._replace(
+                reason="git does not track it", command=f"git add, git commit, then {item.command}"
+            )
+        if not facts[item.path].indexed_hash and not any(item.path.endswith(f.suffixes) for f in FAMILIES):
+            return item._replace(
+                reason="no exact indexer knows this kind of file", command="gitindex indexers"
+            )
+        if (item.because or item.path) in changed:
+            return item._replace(command=f"git commit, then {item.command}")
+        return item
+
+    return tuple(advise(item) for item in verdict.witnesses)
 
 
 def _json(

@@ -45,6 +45,19 @@ def test_unindexed_files_block_with_a_witness(project: Project):
     assert witness["path"] == "README.md"
 
 
+def test_advice_is_of_some_use(project: Project):
+    """SE-6: the command clears the reason; a refresh would not help with these."""
+    project.repo.write("new.py", "x = 1\n")
+    told = {item["path"]: item for item in states(project, "new.py", "gone.py", "README.md")["witnesses"]}
+    assert told["new.py"]["reason"] == "git does not track it"
+    assert told["new.py"]["command"].startswith("git add")
+    assert told["gone.py"]["reason"] == "there is no such file"
+    assert told["README.md"]["command"] == "gitindex indexers"
+    project.repo.commit("new")
+    answer = states(project, "new.py")
+    assert answer["witnesses"][0]["command"] == "gitindex refresh --wait --files new.py"
+
+
 def test_a_changed_interface_makes_dependants_stale(project: Project):
     """The change need not be synced; a change of a body alone disturbs nobody."""
     project.repo.write("shapes.py", project.files["shapes.py"].replace("return 3", "return 4"))
