@@ -16,7 +16,7 @@ from gitindex.git.repo import Repo, discover
 from gitindex.hooks import events, spawn, worker
 from gitindex.hooks import install as native
 from gitindex.hooks.install import Report, Status
-from gitindex.hooks.journal import DONE, FAILED, RUNNING, Run
+from gitindex.hooks.journal import DIED, FAILED, RUNNING, Run
 
 
 @click.group(help="Index after every commit, checkout, merge and rewrite, in the background.")
@@ -93,6 +93,10 @@ def _status_text(found: Status) -> str:
     lines.append("work is pending" if found.pending else "no work is pending")
     if found.last_run is not None:
         lines.append(_run_text(found.last_run))
+        if found.last_run.result in (FAILED, DIED):
+            lines.append(
+                f"next: {found.last_run.hint or 'gitindex sync'}" if found.pending else "made good since"
+            )
     if found.obstacle:
         lines += [found.obstacle, "next: gitindex sync"]
     elif not found.effective:
@@ -101,9 +105,8 @@ def _status_text(found: Status) -> str:
 
 
 def _run_text(last: Run) -> str:
-    told = {DONE: last.detail, RUNNING: f"process {last.pid}", FAILED: last.error}.get(
-        last.result, last.detail
-    )
+    words = {RUNNING: f"process {last.pid}", FAILED: last.error, DIED: f"process {last.pid} was killed"}
+    told = words.get(last.result, last.detail)
     return f"last run {last.started_at}: {last.result}" + (f", {told}" if told else "")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.hooks import note, owner, worker
+from gitindex.hooks.journal import DIED, FAILED, RUNNING
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.status import status
 
@@ -76,7 +77,10 @@ def _background(found: dict[str, Any] | None) -> list[tuple[str, str]]:
     if found is None or found["last_run"] is None:
         return [("background", "a hook asked for a sync")] if found and found["pending"] else []
     last = found["last_run"]
-    return [("background", f"{last['result']} at {last['ended_at'] or last['started_at']}")]
+    if last["result"] == RUNNING:
+        return [("background", f"running since {last['started_at']}")]
+    good = ", made good since" if last["result"] in (FAILED, DIED) and not found["pending"] else ""
+    return [("background", f"{last['result']} at {last['ended_at'] or last['started_at']}{good}")]
 
 
 def _pending(found: dict[str, Any]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,23 @@ def test_run_leaves_a_note_and_starts_a_worker(repo: GitRepo) -> None:
     repo.commit("first", **{"a.py": "a = 1\n"})
     gitindex("hooks", "run", "post-commit", cwd=repo.root)
     wait_for(lambda: (_status(repo)["last_run"] or {}).get("result") == "done")
+
+
+def test_a_killed_worker_is_told_of_until_it_is_made_good(repo: GitRepo) -> None:
+    """HK-3: killed in the middle; `hooks status` and `status` say so, and a sync by hand ends it."""
+    repo.commit("first", **{"a.py": "a = 1\n"})
+    git_dir = repo.root / ".git"
+    note.leave(git_dir, note.Note(commit_only=False))
+    code = (
+        "import os, sys; from pathlib import Path; from gitindex.hooks import worker\n"
+        "worker.work(worker.Worker(Path(sys.argv[1]), lambda _: os.kill(os.getpid(), 9), lambda: None))"
+    )
+    subprocess.run([sys.executable, "-c", code, str(git_dir)], check=False)
+    told = gitindex("hooks", "status", cwd=repo.root).stdout
+    assert "was killed\nnext: gitindex sync" in told
+    gitindex("sync", cwd=repo.root)
+    assert "was killed\nmade good since" in gitindex("hooks", "status", cwd=repo.root).stdout
+    assert "made good since" in gitindex("status", cwd=repo.root).stdout
 
 
 def _status(repo: GitRepo) -> dict[str, dict[str, str]]:
