@@ -14,7 +14,7 @@ PAGE = REPOSITORY / "docs" / "benchmarks" / "README.md"
 SPEED = re.compile(r"(?<![\w.-])\d[\d.,]*(?:\s?(?:ms|µs)|\s(?:s|seconds?|minutes?|times))\b")
 LINK = re.compile(r"\]\(([^)#]*benchmarks/[^)#]*)(?:#([^)]+))?\)")
 # Waits and limits that are chosen, not measured.
-CHOSEN = {"docs/hooks.md": ("wait until no hook has fired",)}
+CHOSEN = {"docs/hooks.md": ("wait until no hook has fired", "after a pause of")}
 
 
 def documents() -> list[Path]:
