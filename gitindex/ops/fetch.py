@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from gitindex.errors import GitindexError, NotARepository
 from gitindex.git.repo import head, resolve
 from gitindex.indexing.write import Progress
+from gitindex.model.ids import ulid
 from gitindex.model.manifest import GitState, Manifest, Origin
 from gitindex.ops import obtain, sharing, trust
 from gitindex.ops.base import Adopt, Base
@@ -135,8 +136,9 @@ def _install(
 
 
 def _may_be_active(layout: Layout, manifest: Manifest) -> bool:
-    """Ids are times: a snapshot older than one that is here already would pass for the older one of the two."""
-    return all(known <= manifest.snapshot_id for known in manifests.ids(layout))
+    """Ids are times, and retention goes by them: the newest here, and not of a publisher whose clock runs ahead."""
+    here = manifests.ids(layout)  # newest first
+    return not (here and here[0] > manifest.snapshot_id) and manifest.snapshot_id <= ulid()
 
 
 def _adopter(codebase: Codebase, view: SnapshotView) -> Adopt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from gitindex.errors import GitError, RemoteMissing, UsageError
 from gitindex.gate import validate_completion_proof
 from gitindex.lifecycle import compact
+from gitindex.model.ids import ulid
 from gitindex.model.manifest import Origin
 from gitindex.model.proof import Outcome
+from gitindex.ops import locked
 from gitindex.ops.audit import audit
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.fetch import FetchOptions, fetch
@@ -253,4 +256,17 @@ def test_an_older_publication_is_a_parent(team: Team):
     local = harness.index(repo.root, team.mate.home).snapshot_id
     done = team.fetch(repo)
     assert done.snapshot_id > local
+    assert team.digest(repo) == team.clean(repo)
+
+
+def test_a_publisher_whose_clock_runs_ahead(team: Team, monkeypatch: pytest.MonkeyPatch):
+    """SN-9: an id of tomorrow would outlive every snapshot made here today."""
+    tomorrow = time.time_ns() // 1_000_000 + 86_400_000
+    monkeypatch.setattr(locked, "ulid", lambda: ulid(tomorrow))
+    published = team.build().snapshot_id
+    team.push()
+    monkeypatch.undo()
+    repo = team.clone()
+    team.trust(repo)
+    assert team.fetch(repo).snapshot_id < published
     assert team.digest(repo) == team.clean(repo)
