@@ -25,7 +25,7 @@ def run(call: Call, target: str, limit: int, stale_ok: bool, catch_up: bool, deb
 
 def _text(data: dict[str, Any]) -> str:
     if not data["definitions"]:
-        return f"no definition of {data['query']}"
+        return str(data["message"])
     lines = [f"{item['path']}:{item['line']}:{item['column']}  definition" for item in data["definitions"]]
     lines += _rows(data["references"])
     if data["unresolved_count"]:

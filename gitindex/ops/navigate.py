@@ -46,7 +46,7 @@ def find_references(
         found = _targets(read, target)
         answer = refs.references(read.layers(), found, limit)
         name = found[0].name if found else target
-        extra = {} if found else {"suggestions": symbol.suggestions(read.view, name)}
+        extra = {} if found else _missed(read, name)
         shaped = read.answer("ok" if found else "not_found", symbol=name, query=target, **answer, **extra)
         return fit(shaped, read.budget, ["definitions", "references", "candidates"])
 
@@ -197,7 +197,7 @@ def _targets(read: Reading, text: str) -> list[Definition]:
 
 def _said(read: Reading, name: str, found: list[Definition]) -> dict[str, Any]:
     """Hover text and implementations where exact facts have them; names that look alike where nothing was found."""
-    extra: dict[str, Any] = {} if found else {"suggestions": symbol.suggestions(read.view, name)}
+    extra = {} if found else _missed(read, name)
     exact = read.semantic()
     if exact is None:
         return extra
@@ -206,12 +206,30 @@ def _said(read: Reading, name: str, found: list[Definition]) -> dict[str, Any]:
         extra["hover"] = exact.hover(read.key(at.path), at.line, at.column)
     elif len(found) == 1:
         extra["hover"] = exact.hover(*found[0].place)
-    if len(found) == 1 or (
-        found and "hover" in extra
-    ):  # a position may mean merged declarations: all are meant
+    if extra.get("hover"):
+        extra.pop("message", None)  # known, though defined elsewhere
+    # A position may mean merged declarations: all of them are meant.
+    if len(found) == 1 or (found and at is not None and at.column is not None):
         several = (item for meant in found for item in exact.implementations(meant))
         extra["implementations"] = [symbol.to_json(item) for item in dict.fromkeys(several)]
     return extra
+
+
+def _missed(read: Reading, name: str) -> dict[str, Any]:
+    """Why nothing was found: names that look alike, or what is wrong with a position."""
+    at = where.position(name)
+    if at is None:
+        told = f"no definition of {name}"
+        return {"message": told, "suggestions": symbol.suggestions(read.view, name)}
+    key = read.key(at.path)
+    record = read.view.record(key)
+    if record is None or record.skip:
+        told = f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
+    elif at.line > record.lines:
+        told = f"{key} has {record.lines:,} lines, found {at.line:,}"
+    else:
+        told = f"nothing with a definition at {key}:{at.line}" + (f":{at.column}" if at.column else "")
+    return {"message": told, "suggestions": []}
 
 
 def _undecided(read: Reading, target: str, found: list[Definition]) -> dict[str, Any]:

@@ -38,6 +38,16 @@ def test_refresh_then_ask(project: Project):
     assert [(item["language"], item["files"]) for item in status] == [("python", 3)]
 
 
+def test_a_position_without_an_answer_says_why(project: Project):
+    """UI-3: no such file, no such line, nothing there; an external name keeps its hover."""
+    run(project, "refresh", "--wait")
+    for command in ("refs", "symbol"):
+        assert "nowhere.py is not in the index" in run(project, command, "nowhere.py:1:1").out
+        assert "other.py has 2 lines, found 99" in run(project, command, "other.py:99:1").out
+        assert "nothing with a definition at other.py:2:5" in run(project, command, "other.py:2:5").out
+        assert "no definition of Nobody" in run(project, command, "Nobody").out
+
+
 def test_jobs_tell_what_happened(project: Project):
     assert run(project, "jobs").code == 0
     project.answer(exit=2, print="something broke inside")
