@@ -31,7 +31,10 @@ def _said(data: dict[str, Any]) -> list[str]:
     """What the indexer says of it, and what implements it."""
     hover = data.get("hover") or {}
     lines = [hover.get("signature", ""), hover.get("documentation", "")]
-    places = [f"{item['path']}:{item['line']}:{item['column']}" for item in data.get("implementations", ())]
-    if places:
-        lines += ["implemented by:", *(f"  {place}" for place in places)]
+    rows = [
+        (f"  {item['qualified_name']}", f"{item['path']}:{item['line']}:{item['column']}")
+        for item in data.get("implementations", ())
+    ]
+    if rows:
+        lines += ["implemented by:", output.table(rows)]
     return lines
