@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 from gitindex.errors import GitError
@@ -101,9 +102,14 @@ def busy(repo: Repo) -> str | None:
 
 def root_commits(repo: Repo) -> tuple[str, ...]:
     """Parentless commits of HEAD's history, sorted; empty when unborn, or shallow (they are not there)."""
-    if repo.shallow or head(repo).commit is None:
-        return ()
-    out = run(repo.root, "rev-list", "--max-parents=0", "HEAD")
+    commit = None if repo.shallow else head(repo).commit
+    return _roots(repo.root, commit) if commit else ()
+
+
+@lru_cache(maxsize=8)
+def _roots(root: Path, commit: str) -> tuple[str, ...]:
+    """What a commit descends from never changes, and a long history takes a while to walk."""
+    out = run(root, "rev-list", "--max-parents=0", "--end-of-options", commit)
     return tuple(sorted(out.decode().split()))
 
 
