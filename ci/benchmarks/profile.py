@@ -96,7 +96,7 @@ def parse(lines: Sequence[str]) -> Profile:
     samples = 0
     for line in lines:
         stack, _, count = re.sub(r'^(process \d+:".*?";)+', "", line).rpartition(" ")
-        frames = [_named(frame) for frame in stack.split(";")] if stack else []
+        frames = [_named(frame) for frame in stack.split(";") if frame and not frame.startswith("process ")]
         if not frames or not count.isdigit():
             continue
         samples += int(count)
@@ -136,15 +136,17 @@ def _interesting(name: str) -> bool:
     """Not the frames that every stack begins with."""
     plumbing = (
         "<module>",
-        "_run_module",
-        "_run_code",
+        "_run_",
         "main (",
-        "invoke (",
-        "_bootstrap",
+        "guarded (",
+        "command.<locals>",
+        "LazyGroup.",
         "run (cli",
-        "_call_with",
+        "_labour (",
     )
-    return not name.startswith(plumbing) and "click/" not in name
+    return not name.startswith(plumbing) and not re.search(
+        r"\((click|multiprocessing|threading|concurrent)\b", name
+    )
 
 
 def _imports(command: Sequence[str], root: Path, env: dict[str, str], runs: int = 7) -> str:
