@@ -26,7 +26,7 @@ DOORS = {
     "sentence_transformers": {"gitindex.extract.embed.transformers"},
     "pygit2": {"gitindex.git.objects_pygit2"},
     "cryptography": {"gitindex.trust.keys"},
-    "multiprocessing": {"gitindex.indexing.pool", "gitindex.indexing.lanes"},
+    "multiprocessing": {"gitindex.indexing.pool", "gitindex.indexing.lanes", "gitindex.semantic.shares"},
     "socket": set(),
 }
 # Who may open segment files: those that write them, and the one that reads them for everybody else.
