@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,7 @@ def test_rebase_of_thirty_publishes_once(indexed: Hooked) -> None:
 @pytest.mark.slow
 def test_two_hundred_commits_with_workers_killed(indexed: Hooked) -> None:
     """HK-3, LE-1: killed anywhere, also in the middle of a publish; the digest is right in the end."""
-    dice = random.Random(5)
+    dice, killed = random.Random(5), 0
     indexed.git("branch", "side")
     for number in range(200):
         if dice.random() < 0.2:
@@ -149,17 +150,29 @@ def test_two_hundred_commits_with_workers_killed(indexed: Hooked) -> None:
             indexed.repo.write(f"f{number % 9}.py", f"def f{number}():\n    return {number}\n")
             indexed.git("add", "-A")
             indexed.git("commit", "-q", "-m", f"{number}")
-        if dice.random() < 0.2:
-            _kill(indexed)
+        if dice.random() < 0.1:
+            killed += _kill(indexed, dice)
+    assert killed > 5
     indexed.git("commit", "-q", "--allow-empty", "-m", "last")
     indexed.settle(seconds=120)
     proven(indexed)
 
 
-def _kill(hooked: Hooked) -> None:
+def _kill(hooked: Hooked, dice: random.Random) -> int:
+    """Rest until a worker is there (a burst starts none), and kill it some way into its work."""
+    wait_for(lambda: _running(hooked) or not note.pending(hooked.git_dir))
+    for _ in range(dice.randrange(10)):
+        time.sleep(0.05)
+    last = _running(hooked)
+    if last is None:
+        return 0
+    os.kill(last.pid, signal.SIGKILL)
+    return 1
+
+
+def _running(hooked: Hooked) -> journal.Run | None:
     last = journal.read(hooked.git_dir)
-    if last is not None and last.result == journal.RUNNING and _is_worker(last.pid):
-        os.kill(last.pid, signal.SIGKILL)
+    return last if last is not None and last.result == journal.RUNNING and _is_worker(last.pid) else None
 
 
 def _is_worker(pid: int) -> bool:
