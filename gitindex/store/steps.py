@@ -97,7 +97,4 @@ def timed() -> Iterator[list[tuple[str, float]]]:
 
 def phases(heard: list[tuple[str, float]]) -> dict[str, int]:
     """Milliseconds from each step to the next, by the step's own name; the last one has no length."""
-    return {
-        name.rpartition(".")[2]: round((after - at) * 1000)
-        for (name, at), (_, after) in pairwise(heard)
-    }
+    return {name.rpartition(".")[2]: round((after - at) * 1000) for (name, at), (_, after) in pairwise(heard)}
