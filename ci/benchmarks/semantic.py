@@ -23,11 +23,14 @@ def run(cache: Path, quick: bool) -> list[Row]:
     root = corpus.repository(corpus.DJANGO, cache)
     index = _scip(root, cache)
     home = cache / "homes" / "semantic"
-    shutil.rmtree(home, ignore_errors=True)
-    child(gitindex("sync", "--json"), root, environment(home))
-    plain = _measure("decode", root, home, index)
+    pairs = []
+    for _ in range(1 if quick else 3):  # each import into an index that has none
+        shutil.rmtree(home, ignore_errors=True)
+        child(gitindex("sync", "--json"), root, environment(home))
+        pairs.append((_measure("decode", root, home, index), _measure("import", root, home, index)))
+    pairs.sort(key=lambda pair: pair[1]["seconds"] / pair[0]["seconds"])
+    plain, first = pairs[len(pairs) // 2]
     placed = _measure("place", root, home, index)
-    first = _measure("import", root, home, index)
     again = _measure("import", root, home, index)
     samples = "300" if quick else "2000"
     alone = _measure("refs", root, home, index, samples)

@@ -10,11 +10,9 @@ Only regular tracked files are taken, by their tracked bytes; every other docume
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gitindex.errors import UnsafePath
+from gitindex.extract.collection import no_collection
 from gitindex.model.paths import path_key
 from gitindex.scip import schema, symbols
 from gitindex.scip.postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
@@ -42,7 +41,6 @@ __all__ = [
     "Document",
     "ReadBlob",
     "Summary",
-    "collector_paused",
 ]
 ReadBlob = Callable[[str], bytes | None]
 _COUNTS = ("damaged", "documents", "occurrences", "demoted", "repaired", "unresolved", "out_of_range")
@@ -123,7 +121,7 @@ class Decoded:
         self._prefix = prefix
         self.summary = Summary(file.tool(), file.truncated)
         first = FirstPass(self.summary.tool.name)
-        with collector_paused():
+        with no_collection():
             self._take_documents(first, read, range(len(file.layout.documents)) if only is None else only)
         self._parts = first.parts
         self._interner = first.interner
@@ -338,18 +336,6 @@ class _Numbering:
         ranks = self._ranks[self._bounds[document] : self._bounds[document + 1]]
         count = int(np.searchsorted(ranks, self._globals))
         return _Numbers(self._table.sorted_hashes[ranks[:count]], self._globals - ranks[count:])
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Millions of small objects and no cycles: the collector would walk them again and again for nothing."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _keep_first(infos: Any) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from gitindex.errors import LeaseHeld, SemanticError, StoreCorrupt
+from gitindex.extract.collection import no_collection
 from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
@@ -26,7 +28,7 @@ from gitindex.segment.writer import SegmentWriter, Written
 from gitindex.semantic import scope as lattice
 from gitindex.semantic import shares
 from gitindex.semantic.contexts import Context
-from gitindex.semantic.decode import Decoded, ReadBlob, collector_paused
+from gitindex.semantic.decode import Decoded, ReadBlob
 from gitindex.semantic.describe import Description
 from gitindex.semantic.naming import NAMELESS, Naming
 from gitindex.semantic.scope import Scope
@@ -89,20 +91,24 @@ def context_key(context: Context) -> str:
 
 def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: float) -> Imported | None:
     with ExitStack() as stack:
+        stack.enter_context(no_collection())
         view = stack.enter_context(_reopen(layout))
         txn = ulid()
         folder = publish.begin(layout, txn)
         stack.callback(atomic.remove_tree, folder)
         name = f"seg_{txn}_0"
-        writer = SegmentWriter(folder / name, name, view.manifest.dimension, CHUNKER_VERSION)
-        with collector_paused():
-            counted = _write(view, source, folder / name, name, confirm)
+
+        @cache
+        def writer() -> SegmentWriter:
+            return SegmentWriter(folder / name, name, view.manifest.dimension, CHUNKER_VERSION)
+
+        counted = _write(view, source, folder / name, name, confirm, writer)
         steps.reach("import.lease")
         held = stack.enter_context(lease.hold(layout, txn, wait=wait))
         now = stack.enter_context(_reopen(layout))
         if _documents_of(now.manifest) != _documents_of(view.manifest):
             return None
-        staged = stage(now, folder, writer, txn)
+        staged = stage(now, folder, writer(), txn)
         compose = composer(now.manifest, txn, held.epoch, _entries(now.manifest, _entry(source, counted)))
         publish.publish(layout, held, txn, staged, now.verifier, compose, confirm)
         return replace(counted, snapshot_id=txn)
@@ -124,12 +130,18 @@ def _documents_of(manifest: Manifest) -> list[str]:
 
 
 def _write(
-    view: SnapshotView, source: Source, folder: Path, segment: str, confirm: Callable[[], None]
+    view: SnapshotView,
+    source: Source,
+    folder: Path,
+    segment: str,
+    confirm: Callable[[], None],
+    prepare: Callable[[], object],
 ) -> Imported:
     steps.reach("import.decode")
     target = folder / "scip.sqlite"
     try:
         with IndexFile(source.file) as file, _assistance(view, source, file) as team:
+            prepare()  # its engine loads while the helper starts
             return _write_with(team, file, view, source, target, segment, confirm)
     except HelperLost:
         target.unlink()
@@ -143,12 +155,13 @@ def _assistance(view: SnapshotView, source: Source, file: IndexFile) -> Iterator
     if source.repo is None or not shares.worth_it(source.file):
         yield None
         return
-    ours, theirs = shares.halves(file, source.prefix)
-    stored, own = tuple(view.scip.paths), context_key(source.context)
-    order = Order(
-        source.file, source.prefix, source.naming, source.repo, dict(source.blobs), stored, own, tuple(theirs)
-    )
-    with shares.helper(order) as helper:
+    with shares.helper() as helper:
+        ours, theirs = shares.halves(file, source.prefix)
+        stored, own = tuple(view.scip.paths), context_key(source.context)
+        blobs = dict(source.blobs)
+        helper.begin(
+            Order(source.file, source.prefix, source.naming, source.repo, blobs, stored, own, tuple(theirs))
+        )
         yield Team(helper, ours)
 
 

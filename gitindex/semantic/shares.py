@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitindex.errors import GitindexError, UnsafePath
+from gitindex.extract.collection import no_collection
 from gitindex.git.objects import open_objects
 from gitindex.git.repo import Repo
 from gitindex.scip.reader import IndexFile
 from gitindex.segment import scipfacts
 from gitindex.segment.scipfacts import Ready, Symbol
 from gitindex.semantic.checkout import MAX_FILE_BYTES, BlobReader
-from gitindex.semantic.decode import Decoded, Summary, collector_paused, path_of
+from gitindex.semantic.decode import Decoded, Summary, path_of
 from gitindex.semantic.interning import Seen
 from gitindex.semantic.naming import Naming
 from gitindex.view.scip import ScipView
@@ -59,6 +60,12 @@ class Helper:
         self._connection = connection
         self.named: list[Symbol] = []
         self.summary: Summary | None = None
+
+    def begin(self, order: Order) -> None:
+        try:
+            self._connection.send(order)
+        except ConnectionError as error:
+            raise HelperLost from error
 
     def exchange(self, seen: Seen) -> Seen:
         every: Seen = self._receive() | seen
@@ -114,13 +121,14 @@ def worth_it(file: Path) -> bool:
 
 
 @contextmanager
-def helper(order: Order) -> Iterator[Helper]:
+def helper() -> Iterator[Helper]:
+    """A process that starts up while its order is still being written."""
     from multiprocessing import get_context
 
     # Forking a process with threads (Lance, heartbeat) is not safe.
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, order), daemon=True)
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
     process.start()
     theirs.close()  # so that the helper's death is the end of the stream
     try:
@@ -131,13 +139,13 @@ def helper(order: Order) -> Iterator[Helper]:
         process.join()
 
 
-def _serve(connection: Connection, order: Order) -> None:
+def _serve(connection: Connection) -> None:
     """The helper's whole life. A parent that is gone ends it at the next message; what goes wrong here goes
     wrong again in the parent, which can tell somebody.
     """
     try:
-        with collector_paused():
-            _read_share(connection, order)
+        with no_collection():
+            _read_share(connection, connection.recv())
     except (GitindexError, OSError, EOFError):
         sys.exit(1)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,16 +24,14 @@ MANY = FILES | {f"part{n}.py": f"def lonely{n}():\n    return {n}\n" for n in ra
 def helped(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
     """Every index is worth a helper; the orders given."""
     given_out: list[Order] = []
-    start = shares.helper
+    begin = Helper.begin
 
-    @contextmanager
-    def noticed(order: Order) -> Iterator[Helper]:
+    def noticed(self: Helper, order: Order) -> None:
         given_out.append(order)
-        with start(order) as made:
-            yield made
+        begin(self, order)
 
     monkeypatch.setattr(shares, "worth_it", lambda _: True)
-    monkeypatch.setattr(shares, "helper", noticed)
+    monkeypatch.setattr(Helper, "begin", noticed)
     return given_out
 
 
@@ -77,8 +73,10 @@ def test_a_helper_that_dies_costs_nothing_but_time(tmp_path: Path, helped: list[
 def test_a_helper_that_cannot_work_ends_silently(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     repo = Project(tmp_path, FILES).codebase.repo
     order = Order(tmp_path / "gone.scip", "", NAMELESS, repo, {}, (), "python:", (0,))
-    with shares.helper(order) as helper, pytest.raises(HelperLost):
-        list(helper.ready())
+    with shares.helper() as helper:
+        helper.begin(order)
+        with pytest.raises(HelperLost):
+            list(helper.ready())
     assert capfd.readouterr().err == ""
 
 
