@@ -91,7 +91,6 @@ def context_key(context: Context) -> str:
 
 def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: float) -> Imported | None:
     with ExitStack() as stack:
-        stack.enter_context(no_collection())
         view = stack.enter_context(_reopen(layout))
         txn = ulid()
         folder = publish.begin(layout, txn)
@@ -102,7 +101,8 @@ def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: floa
         def writer() -> SegmentWriter:
             return SegmentWriter(folder / name, name, view.manifest.dimension, CHUNKER_VERSION)
 
-        counted = _write(view, source, folder / name, name, confirm, writer)
+        with no_collection():
+            counted = _write(view, source, folder / name, name, confirm, writer)
         steps.reach("import.lease")
         held = stack.enter_context(lease.hold(layout, txn, wait=wait))
         now = stack.enter_context(_reopen(layout))
