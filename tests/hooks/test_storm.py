@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.hooks import journal
-from tests.hooks.harness import Hooked
+from gitindex.hooks import journal, note
+from tests.hooks.harness import Hooked, wait_for
 
 
 def _storm(hooked: Hooked, dice: random.Random, rounds: int, deadly: float) -> set[int]:
@@ -30,11 +30,19 @@ def _storm(hooked: Hooked, dice: random.Random, rounds: int, deadly: float) -> s
 
 
 def _kill_worker(hooked: Hooked) -> set[int]:
-    last = journal.read(hooked.git_dir)
-    if last is None or last.result != journal.RUNNING or not _is_worker(last.pid):
+    """Rest until a worker is there (a burst starts none), and kill it unless it was quicker."""
+    wait_for(lambda: _running(hooked) or not note.pending(hooked.git_dir))
+    pid = _running(hooked)
+    if pid is None:
         return set()
-    os.kill(last.pid, signal.SIGKILL)
-    return {last.pid}
+    os.kill(pid, signal.SIGKILL)
+    return {pid}
+
+
+def _running(hooked: Hooked) -> int | None:
+    last = journal.read(hooked.git_dir)
+    there = last is not None and last.result == journal.RUNNING and _is_worker(last.pid)
+    return last.pid if last is not None and there else None
 
 
 def _is_worker(pid: int) -> bool:
