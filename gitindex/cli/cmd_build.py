@@ -11,6 +11,7 @@ import click
 
 from gitindex.cli import output, summary
 from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.packages import installed_packages
 from gitindex.cli.progress import bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.errors import UsageError
@@ -28,16 +29,7 @@ from gitindex.semantic import nodemodules, pythonenv
 @click.option("--shard", default="", metavar="I/N", help="Build one of N shares of the paths (see merge).")
 @click.option("--output", type=click.Path(path_type=Path), help="Where a shard goes.")
 @click.option("--no-semantic", is_flag=True, help="Do not run the exact (SCIP) indexers.")
-@click.option(
-    "--python-env",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A Python environment with the project's packages.",
-)
-@click.option(
-    "--node-modules",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Installed packages of a TypeScript project.",
-)
+@installed_packages
 @click.option("--allow-project-code", is_flag=True, help="Let indexers run build scripts of the project.")
 @click.option("--allow-degraded", is_flag=True, help="Build although some files or indexers failed.")
 def run(

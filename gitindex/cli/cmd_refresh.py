@@ -12,6 +12,7 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.packages import installed_packages
 from gitindex.model.paths import path_key
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
@@ -31,16 +32,7 @@ from gitindex.semantic.process import Caps
     "--timeout", type=float, default=3600.0, show_default=True, help="Seconds one indexer may take."
 )
 @click.option("--memory", type=float, default=8.0, show_default=True, help="GiB one indexer may use.")
-@click.option(
-    "--python-env",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A Python environment with the project's packages.",
-)
-@click.option(
-    "--node-modules",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Installed packages of a TypeScript project.",
-)
+@installed_packages
 def run(
     call: Call,
     contexts: tuple[str, ...],

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitindex.extract import tokens
 from gitindex.extract.versions import CHUNKER_VERSION
+from gitindex.extract.words import terms_and_identifiers
 from gitindex.lifecycle.tiers import Weight
 from gitindex.model.manifest import Segment
 from gitindex.model.rows import Chunk
@@ -156,6 +156,7 @@ def _chunks(view: SnapshotView, at: int) -> Iterator[tuple[str, str, Chunk]]:
     """Chunks as extraction made them, from the rows of a table."""
     for batch in view.chunk_batches(at):
         for row in batch.to_pylist():
+            terms, idents = terms_and_identifiers(row["text"])
             chunk = Chunk(
                 ordinal=row["ordinal"],
                 kind=row["kind"],
@@ -168,7 +169,7 @@ def _chunks(view: SnapshotView, at: int) -> Iterator[tuple[str, str, Chunk]]:
                 symbol=row["symbol"],
                 symbol_kind=row["symbol_kind"],
                 names=row["names"],
-                terms=tokens.terms(row["text"]),
-                idents=tokens.identifiers(row["text"]),
+                terms=terms,
+                idents=idents,
             )
             yield row["path_key"], row["language"], chunk

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import subprocess
@@ -31,9 +30,9 @@ from gitindex.store import steps
 from gitindex.view.snapshot import open_active
 from tests.gitrepo import GitRepo
 from tests.semantic_import import pycalls, rawscip
+from tests.semantic_import.tools import VARIABLES, home_with_kept_tools
 
 pytestmark = pytest.mark.slow
-VARIABLES = dict(os.environ)
 DEFINITION = 1
 Place = tuple[str, int, int]
 Calls = dict[Place, str]  # the place of a called name → the qualified name of what calls it
@@ -44,12 +43,7 @@ _ACCESSOR = re.compile(r"\b(?:get|set|async)\s+$")
 
 @pytest.fixture
 def equipped(tmp_path: Path) -> Environment:
-    home = tmp_path / "index"
-    home.mkdir()
-    kept = VARIABLES.get("GITINDEX_TEST_TOOLS")
-    if kept:
-        (home / "tools").symlink_to(kept)
-    made = Environment(home, variables=VARIABLES)
+    made = home_with_kept_tools(tmp_path)
     assert install(made, ("python", "typescript"))["installed"] == ["scip-python", "scip-typescript"]
     return made
 

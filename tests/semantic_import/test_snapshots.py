@@ -32,9 +32,9 @@ from gitindex.view.snapshot import open_active
 from tests.gitrepo import GitRepo
 from tests.semantic_import import snapshots
 from tests.semantic_import.snapshots import Line, Links, Mark, Rendering
+from tests.semantic_import.tools import VARIABLES, home_with_kept_tools
 
 pytestmark = pytest.mark.slow
-VARIABLES = dict(os.environ)
 READ = ReadOptions()
 PUBLISHED_WITH = "5.6.2"  # TypeScript, as the published symbols say
 NPM = ("npm", "--silent", "--no-audit", "--no-fund", "--ignore-scripts")
@@ -152,14 +152,9 @@ class Suite:
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Suite:
-    home = tmp_path / "index"
-    home.mkdir()
-    kept = VARIABLES.get("GITINDEX_TEST_TOOLS")
-    if kept:
-        (home / "tools").symlink_to(kept)
-    made = Environment(home, variables=VARIABLES)
+    made = home_with_kept_tools(tmp_path)
     install(made, ("typescript",))
-    return Suite(tmp_path, tools_folder(home))
+    return Suite(tmp_path, tools_folder(made.home))
 
 
 def check(suite: Suite, project: str, packages: Path, agreement: Agreement) -> None:

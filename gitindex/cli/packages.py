@@ -1,0 +1,21 @@
+"""The options that show indexers a project's installed packages, for every command that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def installed_packages(function: F) -> F:
+    """Adds `--python-env` and `--node-modules`."""
+    node = click.option("--node-modules", type=_DIRECTORY, help="Installed packages of a TypeScript project.")
+    python = click.option(
+        "--python-env", type=_DIRECTORY, help="A Python environment with the project's packages."
+    )
+    return python(node(function))
