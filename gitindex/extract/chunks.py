@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gitindex.extract.cuts import cut
 from gitindex.extract.outline import Outline
 from gitindex.extract.source import Source
-from gitindex.extract.words import terms_and_identifiers
+from gitindex.extract.words import terms_and_compounds
 from gitindex.model.ids import chunk_hash
 from gitindex.model.rows import Chunk, Symbol
 
@@ -27,38 +27,24 @@ def chunks(
     source: Source, outline: Outline, anchor: str, target: int, most: int
 ) -> tuple[tuple[Chunk, ...], bool]:
     """At most `most` chunks, and whether that cut the file."""
-    made = [_chunk(0, "anchor", anchor, _Span(0, 0, 0, 0), 0, "", "", "")]
+    rows: list[tuple[Any, ...]] = [("anchor", anchor, 1, 1, 0, 0, "", "", "")]
     labels = _Labels(outline.symbols)
+    truncated = False
     for span in _spans(source, outline.extents, target):
-        if len(made) >= most:
-            return tuple(made), True
+        truncated = len(rows) >= most
+        if truncated:
+            break
         text = source.text(span.start, span.end)
         if text.isspace():  # white space beyond ASCII, which bytes do not show
             continue
-        label = labels.of(span.start + source.shift, span.end + source.shift)
-        made.append(_chunk(len(made), "text", text, span, source.shift, *label))
-    return tuple(made), False
-
-
-def _chunk(
-    ordinal: int, kind: str, text: str, span: _Span, shift: int, symbol: str, symbol_kind: str, names: str
-) -> Chunk:
-    terms, idents = terms_and_identifiers(text)
-    return Chunk(
-        ordinal,
-        kind,
-        text,
-        chunk_hash(text),
-        span.first + 1,
-        span.last + 1,
-        span.start + shift,
-        span.end + shift,
-        symbol,
-        symbol_kind,
-        names,
-        terms,
-        idents,
+        start, end = span.start + source.shift, span.end + source.shift
+        rows.append(("text", text, span.first + 1, span.last + 1, start, end, *labels.of(start, end)))
+    words = terms_and_compounds([row[1] for row in rows])
+    made = (
+        Chunk._make((ordinal, kind, text, chunk_hash(text), *rest, *found))
+        for ordinal, ((kind, text, *rest), found) in enumerate(zip(rows, words, strict=True))
     )
+    return tuple(made), truncated
 
 
 def _spans(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[_Span]:

@@ -68,10 +68,12 @@ def _grouped(
         return ()
     rank = dict.fromkeys(words, -1)
     rank.update(zip(names, range(len(names)), strict=True))
-    groups = np.fromiter(map(rank.__getitem__, words), np.int32, len(words))
+    # A sort of 16-bit numbers counts instead of comparing.
+    number = np.int16 if len(names) < 1 << 15 else np.int32
+    groups = np.fromiter(map(rank.__getitem__, words), number, len(words))
     order = groups.argsort(kind="stable")
     groups = groups[order]
-    bounds = groups.searchsorted(np.arange(len(names) + 1))
+    bounds = groups.searchsorted(np.arange(len(names) + 1, dtype=number))
     lines, columns = source.locate(starts[order[bounds[0] :]])
     blobs = _pack_groups(bounds - bounds[0], lines, columns)
     return tuple(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-TOKENS_VERSION = "2"
+TOKENS_VERSION = "3"
 MAX_TOKEN = 40
 
 # An acronym before a capitalised word, a (capitalised) word, an acronym, or digits.
@@ -34,6 +34,7 @@ def terms(text: str) -> str:
     return " ".join(subwords(text))
 
 
-def identifiers(text: str) -> str:
-    """Distinct whole identifiers, lower-case, in order of first appearance."""
-    return " ".join(dict.fromkeys(name.lower()[:MAX_TOKEN] for name in _IDENTIFIER.findall(text)))
+def compounds(text: str) -> str:
+    """Distinct identifiers of several sub-words, lower-case, in order of first appearance; the others are terms."""
+    names = (name for name in _IDENTIFIER.findall(text) if subwords(name) != [name.lower()[:MAX_TOKEN]])
+    return " ".join(dict.fromkeys(name.lower()[:MAX_TOKEN] for name in names))

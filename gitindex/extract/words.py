@@ -1,63 +1,145 @@
-"""`tokens.terms` and `tokens.identifiers` of a chunk at once, remembering words already split.
+"""`tokens.terms` and `tokens.compounds` of many texts at once. Same words, always; only the white space may differ.
 
-Source code repeats its words: a table lookup replaces most of the work. Same answers as `tokens`, always: both
-read a text word by word, and no word of theirs spans one of the characters that end a word here.
+Where a word ends, and where a sub-word begins inside one, is seen from three neighbouring characters, so arrays find
+it for a whole file in a few passes. What the arrays cannot judge goes to `tokens`: a word long enough to be cut,
+digits of other scripts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
 from gitindex.extract import tokens
 
-# ASCII ends words; what lies beyond it is for `tokens` to judge, once per distinct word.
-_WORDS = bytes(c if c > 127 or chr(c).isalnum() or c == 95 else 32 for c in range(256))
-_REMEMBERED = 200_000
-_DIGITS = b"0123456789"
+_SPACE = 32
+_ASCII = bytes(range(128))
+_OTHER, _LOWER, _UPPER, _DIGIT, _UNDERSCORE, _BEYOND = range(6)  # six cubed still fits a byte
+_SPLIT, _LEADING = 1, 2  # a sub-word begins here; a digit that begins no identifier
 
 
-class _Terms(dict[bytes, bytes]):
-    """Word → its sub-words."""
-
-    def __missing__(self, word: bytes) -> bytes:
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        spaced = word.replace(b"_", b" ")
-        plain = len(word) <= tokens.MAX_TOKEN and spaced.islower() and spaced.translate(None, b" ").isalpha()
-        found = self[word] = spaced if plain else _encode(tokens.terms(_decode(word)))
-        return found
-
-
-class _Identifiers(dict[bytes, bytes]):
-    """Word → the identifiers in it: digits do not start one."""
-
-    def __missing__(self, word: bytes) -> bytes:
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        if word.isascii():
-            found = word.lstrip(_DIGITS)[: tokens.MAX_TOKEN].lower()
-        else:
-            found = _encode(tokens.identifiers(_decode(word)))
-        self[word] = found
-        return found
+def _kind(byte: int) -> int:
+    if byte > 127:
+        return _BEYOND  # of a letter: whatever else was there has been taken out
+    sign = chr(byte)
+    if sign.isdigit():
+        return _DIGIT
+    if sign.isalpha():
+        return _UPPER if sign.isupper() else _LOWER
+    return _UNDERSCORE if sign == "_" else _OTHER
 
 
-_terms = _Terms()
-_identifiers = _Identifiers()
+def _judge(before: int, here: int, after: int) -> int:
+    if here == _DIGIT and before == _OTHER:
+        return _LEADING
+    if {before, here} & {_OTHER, _UNDERSCORE}:
+        return 0
+    hump = here == _UPPER and (before == _LOWER or (before == _UPPER and after == _LOWER))
+    return _SPLIT if hump or (before == _DIGIT) != (here == _DIGIT) else 0
 
 
-def terms_and_identifiers(text: str) -> tuple[str, str]:
-    """Both as texts for a white-space tokenizer."""
-    encoded = _encode(text)
-    words = encoded.translate(_WORDS).split()
-    terms = b" ".join(map(_terms.__getitem__, words))
-    distinct = b" ".join(dict.fromkeys(map(_identifiers.__getitem__, dict.fromkeys(words))))
-    if not encoded.isascii():  # a word may hold several identifiers
-        distinct = b" ".join(dict.fromkeys(distinct.split()))
-    return _decode(terms), _decode(distinct)
+_KINDS = bytes(map(_kind, range(256)))
+_VERDICTS = bytes(_judge(at // 36, at // 6 % 6, at % 6) for at in range(216)).ljust(256, b"\0")
+_WORDS = bytes(_SPACE if _kind(c) == _OTHER else c for c in range(256)).lower()
+_SUBWORDS = _WORDS.replace(b"_", b" ")
+_IS_LETTER = np.array([kind in (_LOWER, _UPPER, _BEYOND) for kind in range(6)])
 
 
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def terms_and_compounds(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Both of each text, for a white-space tokenizer."""
+    encoded = [text.encode("utf-8", "replace") for text in texts]
+    bounds = np.array([*accumulate((len(piece) + 1 for piece in encoded), initial=1)])
+    data = b"\n".join([b"", *encoded, b""])  # so that no word is the first or the last thing
+    plain = data.isascii()
+    odd = frozenset[str]()
+    if not plain:
+        data, odd = _letters_only(data)
+    kinds = np.frombuffer(data.translate(_KINDS), np.uint8)
+    verdicts = _verdicts(kinds)
+    splits = np.flatnonzero(verdicts == _SPLIT)
+    if not plain:
+        splits = _outside_whole_words(splits, kinds)
+    subwords = np.insert(np.frombuffer(data.translate(_SUBWORDS), np.uint8), splits, _SPACE)
+    moved = bounds + splits.searchsorted(bounds)
+    slow = _with_long_words(subwords, moved)
+    words = np.frombuffer(data.translate(_WORDS), np.uint8).copy()
+    _blank_leading_digits(words, np.flatnonzero(verdicts == _LEADING), kinds)
+    inner = splits[words[splits - 1] != _SPACE]
+    names, limits = _compounds(words, np.concatenate((inner, np.flatnonzero(kinds == _UNDERSCORE))), bounds)
+    terms = subwords.tobytes()
+    spans = zip(pairwise(moved.tolist()), pairwise(limits), strict=True)
+    for at, ((first, last), (begin, end)) in enumerate(spans):
+        if at in slow or (odd and not odd.isdisjoint(texts[at])):
+            yield tokens.terms(texts[at]), tokens.compounds(texts[at])
+        elif plain:
+            distinct = dict.fromkeys([name[: tokens.MAX_TOKEN] for name in names[begin:end]])
+            yield terms[first:last].decode(), b" ".join(distinct).decode()
+        else:  # letters beyond ASCII are still as they were written
+            lowered = b" ".join(names[begin:end]).decode().lower().split()
+            cut = dict.fromkeys([name[: tokens.MAX_TOKEN] for name in lowered])
+            yield terms[first:last].decode().lower(), " ".join(cut)
 
 
-def _decode(text: bytes) -> str:
-    return text.decode("utf-8", "surrogatepass")
+def _letters_only(data: bytes) -> tuple[bytes, frozenset[str]]:
+    """Beyond ASCII only letters are left, each sign where it was; the digits among what is gone."""
+    odd = []
+    for sign in set(data.translate(None, _ASCII).decode()):
+        if sign.isdecimal() or not sign.isalnum():
+            data = data.replace(coded := sign.encode(), b" " * len(coded))
+            odd += [sign] if sign.isdecimal() else []
+    return data, frozenset(odd)
+
+
+def _verdicts(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    padded = np.zeros(len(kinds) + 2, np.uint8)
+    padded[1:-1] = kinds
+    three = padded[:-2] * np.uint8(36) + kinds * np.uint8(6) + padded[2:]
+    return np.frombuffer(three.tobytes().translate(_VERDICTS), np.uint8)
+
+
+def _outside_whole_words(splits: NDArray[np.int64], kinds: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Letters that are not all ASCII stay one word: case says little in most scripts."""
+    breaks = np.flatnonzero(~_IS_LETTER[kinds])
+    whole = np.zeros(len(breaks) + 1, np.bool_)
+    whole[breaks.searchsorted(np.flatnonzero(kinds == _BEYOND))] = True
+    hump = (kinds[splits] == _UPPER) & (kinds[splits - 1] != _DIGIT)
+    kept: NDArray[np.int64] = splits[~(hump & whole[breaks.searchsorted(splits)])]
+    return kept
+
+
+def _with_long_words(words: NDArray[np.uint8], bounds: NDArray[np.int64]) -> frozenset[int]:
+    """Texts with one that has to be cut."""
+    ends = np.flatnonzero(words == _SPACE)
+    many = np.flatnonzero(ends[1:] - ends[:-1] > tokens.MAX_TOKEN + 1)  # bytes, of perhaps fewer characters
+    found = [
+        first + 1
+        for first, end in zip(ends[many].tolist(), ends[many + 1].tolist(), strict=True)
+        if len(words[first + 1 : end].tobytes().decode().lower()) > tokens.MAX_TOKEN
+    ]
+    return frozenset((bounds.searchsorted(found, "right") - 1).tolist())
+
+
+def _blank_leading_digits(
+    words: NDArray[np.uint8], where: NDArray[np.int64], kinds: NDArray[np.uint8]
+) -> None:
+    while len(where):
+        words[where] = _SPACE
+        where = where[kinds[where + 1] == _DIGIT] + 1
+
+
+def _compounds(
+    words: NDArray[np.uint8], marks: NDArray[np.int64], bounds: NDArray[np.int64]
+) -> tuple[list[bytes], list[int]]:
+    """The words with a mark in them, and how many of them stand before each bound."""
+    inside = words != _SPACE
+    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+    starts, ends = edges[::2], edges[1::2]
+    marked = np.zeros(len(starts) + 1, np.bool_)
+    marked[starts.searchsorted(marks, "right")] = True
+    starts, ends = starts[marked[1:]], ends[marked[1:]]
+    text = words.tobytes()
+    found = [text[begin:end] for begin, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return found, starts.searchsorted(bounds).tolist()

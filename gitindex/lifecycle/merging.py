@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitindex.extract.versions import CHUNKER_VERSION
-from gitindex.extract.words import terms_and_identifiers
+from gitindex.extract.words import terms_and_compounds
 from gitindex.lifecycle.tiers import Weight
 from gitindex.model.manifest import Segment
 from gitindex.model.rows import Chunk
@@ -155,8 +155,9 @@ def _kind(view: SnapshotView, run: range) -> str:
 def _chunks(view: SnapshotView, at: int) -> Iterator[tuple[str, str, Chunk]]:
     """Chunks as extraction made them, from the rows of a table."""
     for batch in view.chunk_batches(at):
-        for row in batch.to_pylist():
-            terms, idents = terms_and_identifiers(row["text"])
+        rows = batch.to_pylist()
+        words = terms_and_compounds([row["text"] for row in rows])
+        for row, (terms, idents) in zip(rows, words, strict=True):
             chunk = Chunk(
                 ordinal=row["ordinal"],
                 kind=row["kind"],

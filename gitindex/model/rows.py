@@ -56,7 +56,7 @@ class Chunk(NamedTuple):
     symbol_kind: str
     names: str  # space-joined names of all definitions that start in it
     terms: str  # space-joined lower-case sub-words of text, in order (extract.tokens)
-    idents: str  # space-joined distinct lower-case whole identifiers of text
+    idents: str  # space-joined distinct lower-case identifiers of text that are more than one term
 
 
 class Entity(NamedTuple):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NAMES = 0.5
 PATHS = 0.5
 EXACT = 0.5
+IDENTIFIERS = ("idents", "terms")  # those of several sub-words, and the others
 _POOL = 2000  # most frequent words to compare a misspelled one with
 MAX_TERMS = 48  # a longer question gains nothing from its further words
 
@@ -82,9 +83,9 @@ class Words:
         """Text chunks with an identifier for every pattern, or with one that matches `otherwise`."""
         clauses = [*self._filters(scope), (self._occur.Must, self._silent(self._term("kind", "text")))]
         if patterns:
-            every = [self._query.regex_query(self._schema, "idents", pattern) for pattern in patterns]
-            unsure = self._query.regex_query(self._schema, "idents", otherwise)
-            clauses.append((self._occur.Must, self._silent(self._any([self._all(every), unsure]))))
+            every = [self._like(pattern) for pattern in patterns]
+            either = self._any([self._all(every), self._like(otherwise)])
+            clauses.append((self._occur.Must, self._silent(either)))
         return [found for _, found in self.search(clauses, limit)]
 
     def texts(self, paths: Iterable[str], limit: int) -> list[Candidate]:
@@ -96,11 +97,11 @@ class Words:
         ]
         return [found for _, found in self.search(clauses, limit)] if wanted else []
 
-    def near(self, field: str, word: str, most: int) -> list[str]:
+    def near(self, fields: Sequence[str], word: str, most: int) -> list[str]:
         """Indexed words spelled much like this one and beginning alike."""
         from difflib import get_close_matches
 
-        pool = self._index.terms_with_prefix(field, word[:2], _POOL)
+        pool = {near for field in fields for near in self._index.terms_with_prefix(field, word[:2], _POOL)}
         return [near for near in get_close_matches(word, pool, n=most + 1, cutoff=0.75) if near != word][
             :most
         ]
@@ -130,8 +131,7 @@ class Words:
                 found.append(self._boost(self._term("idents", name[:MAX_TOKEN]), EXACT))
                 found.append(self._boost(self._term("names", name), NAMES))
         for prefix in query.prefixes:
-            expression = self._query.regex_query(self._schema, "idents", f"{prefix[:MAX_TOKEN]}.*")
-            found.append(self._query.const_score_query(expression, 1.0))
+            found.append(self._query.const_score_query(self._like(f"{prefix[:MAX_TOKEN]}.*"), 1.0))
         return found
 
     def _filters(self, scope: Scope) -> list[Clause]:
@@ -163,6 +163,10 @@ class Words:
             if len(words) > 1
             else self._term("terms", words[0])
         )
+
+    def _like(self, pattern: str) -> tantivy.Query:
+        """Identifiers by an expression: those of one sub-word stand among the terms, with the parts of the others."""
+        return self._any([self._query.regex_query(self._schema, field, pattern) for field in IDENTIFIERS])
 
     def _term(self, field: str, value: str) -> tantivy.Query:
         return self._query.term_query(self._schema, field, value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitindex.search.hit import Found
-from gitindex.search.lexical import Words
+from gitindex.search.lexical import IDENTIFIERS, Words
 from gitindex.search.parse import Query
 from gitindex.search.request import REGEX, SYMBOL, Request
 from gitindex.search.scope import Scope
@@ -22,8 +22,8 @@ def helped(
     notes = (*found.notes, *_filter_notes(view, scope))
     if request.mode == REGEX:
         return replace(found, notes=notes)
-    field = "names" if request.mode == SYMBOL else "idents"
-    spelled = [near for word in query.identifiers[:_MOST] for near in words.near(field, word, _MOST)]
+    fields = ("names",) if request.mode == SYMBOL else IDENTIFIERS
+    spelled = [near for word in query.identifiers[:_MOST] for near in words.near(fields, word, _MOST)]
     return replace(found, notes=notes, suggestions=tuple(dict.fromkeys(spelled))[:_MOST])
 
 

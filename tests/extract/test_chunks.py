@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gitindex.extract import grammars, tokens
 from gitindex.extract.extractor import extract
-from gitindex.extract.words import terms_and_identifiers
+from gitindex.extract.words import terms_and_compounds
 from gitindex.model.ids import chunk_hash
 from gitindex.model.rows import Extraction
 from gitindex.model.settings import IndexSettings, Limits
@@ -57,7 +57,7 @@ def _check(data: bytes, found: Extraction, cap: int) -> None:
     for chunk in found.chunks:
         assert chunk.chunk_hash == chunk_hash(chunk.text)
         assert chunk.terms.split() == tokens.subwords(chunk.text)
-        assert chunk.idents.split() == tokens.identifiers(chunk.text).split()
+        assert chunk.idents.split() == tokens.compounds(chunk.text).split()
 
 
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -150,8 +150,13 @@ def test_the_anchor_holds_no_path() -> None:
 
 
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.text() | st.text("aB_1 .", max_size=200))
-def test_remembered_words_equal_tokens(text: str) -> None:
-    terms, idents = terms_and_identifiers(text)
-    assert terms.split() == tokens.subwords(text)
-    assert idents.split() == tokens.identifiers(text).split()
+@given(
+    st.lists(
+        st.text() | st.text("aBC_12 .", max_size=200) | st.text("aB1é\u0130Σσ’٣²ก_", max_size=60), max_size=8
+    )
+)
+@example(["x" * 41, "1" * 50 + "a", "_9a 9_a", "HTTPServer2xÉtat ÉtatHTTPServer", "ab٣cd", "\ud800a"])
+def test_words_of_many_texts_are_those_of_tokens(texts: list[str]) -> None:
+    for text, (terms, idents) in zip(texts, terms_and_compounds(texts), strict=True):
+        assert terms.split() == tokens.subwords(text)
+        assert idents.split() == tokens.compounds(text).split()

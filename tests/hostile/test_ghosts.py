@@ -25,7 +25,7 @@ def reachable(view: SnapshotView, word: str) -> set[str]:
         if word in document.text or word in document.path or word in document.symbol:
             found.add("lexical")
     for field in ("terms", "idents", "names", "path_terms"):
-        hits = view.lexical.search(_query(view, field, word), 50)
+        hits = view.lexical.search(_query(view, field, f"{word}_call" if field == "idents" else word), 50)
         if any(word in (document.text + document.path) for _, document in hits):
             found.add(f"lexical {field}")
     for at in range(len(view.manifest.segments)):
