@@ -33,7 +33,7 @@ from gitindex.model.settings import (
 
 FILE_NAME = ".gitindex.toml"
 IGNORE_NAME = ".gitindexignore"
-RANKING_VERSION = "2"
+RANKING_VERSION = "3"
 _MAX_CONFIG_BYTES = 64 * 1024
 _REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
 _PROVIDERS = ("none", "static", "fake", "sentence-transformers")

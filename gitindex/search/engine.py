@@ -106,7 +106,7 @@ class Engine:
         further = [item.key for _, item in near if item.key not in candidates]
         candidates.update((item.key, item) for _, item in near if item.key not in candidates)
         words.update(self._words.scores(query, further))
-        weight = fuse.weight_of(min(len(query.terms), MAX_TERMS), symbol=bool(query.symbol))
+        weight = fuse.weight_of(min(len(query.telling), MAX_TERMS), symbol=bool(query.symbol))
         return fuse.fuse(candidates, words, scores.of(candidates), weight, scores.middle)
 
     def _near(self, query: Query, scope: Scope) -> tuple[list[tuple[float, Candidate]], Nearness]:

@@ -122,7 +122,7 @@ class Words:
 
     def _wanted(self, query: Query) -> list[tantivy.Query]:
         found = []
-        for term in query.terms[:MAX_TERMS]:
+        for term in query.telling[:MAX_TERMS]:
             found.append(self._term("terms", term))
             found.append(self._boost(self._term("names", term), NAMES))
             found.append(self._boost(self._term("path_terms", term), PATHS))

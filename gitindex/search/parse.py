@@ -29,6 +29,13 @@ _FIELDS = {
 }
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _NAME = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#|->)[^\W\d]\w*)*\(?\)?")
+# Words that hold a sentence together. In code they stand in comments alone, where being rare makes them look telling.
+_SMALL = frozenset({
+    "a", "an", "and", "are", "as", "at", "be", "been", "by", "for", "from", "has", "have", "how", "if",
+    "in", "into", "is", "it", "its", "of", "on", "or", "so", "than", "that", "the", "their", "then",
+    "there", "these", "they", "this", "those", "to", "was", "we", "were", "what", "when", "which", "who",
+    "will", "with", "you", "your",
+})  # fmt: skip
 _ALIASES = {
     "py": "python",
     "js": "javascript",
@@ -73,6 +80,11 @@ class Query(NamedTuple):
     def terms(self) -> list[str]:
         """Distinct sub-words of what is wanted, in order."""
         return list(dict.fromkeys(subwords(self.text)))
+
+    @property
+    def telling(self) -> list[str]:
+        """The terms that tell chunks apart: without small words, unless there are no others."""
+        return [term for term in self.terms if term not in _SMALL] or self.terms
 
     @property
     def identifiers(self) -> list[str]:

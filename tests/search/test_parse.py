@@ -17,6 +17,12 @@ def test_words_phrases_prefixes_and_negations() -> None:
     assert found.text == "open read only conn"
 
 
+def test_small_words_tell_chunks_apart_only_when_there_are_no_others() -> None:
+    assert parse("the lines of a file").telling == ["lines", "file"]
+    assert parse("to be or").telling == ["to", "be", "or"]
+    assert parse("").telling == []
+
+
 def test_filters_and_their_negations() -> None:
     found = parse('path:src/ -path:"a b" lang:PY kind:Class sym:Foo -sym:bar language:c++')
     assert found.only.paths == ("src/",)
