@@ -1,8 +1,9 @@
 """Fusion of two rankings into one. Pure.
 
-`cosine above the ordinary + weight · word score` over the union of both lists, each candidate with both of its scores:
-a chunk that one retriever put first and the other far down is judged by what the other really said. Neither is scaled
-to its own best: how near the nearest chunk is, and how rare the words that matched, says which of the two knows.
+`trust · cosine above the ordinary + weight · word score` over the union of both lists, each candidate with both of its
+scores: a chunk that one retriever put first and the other far down is judged by what the other really said. Neither is
+scaled to its own best: how near the nearest chunk is, and how rare the words that matched, says which of the two knows.
+Vectors of a question they do not understand still have an order, so trust falls with the square of the best cosine.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Mapping
 
 from gitindex.search.candidate import Candidate, Key, Scored
 
-_WORDS = 0.1  # what a word score of one per term is worth in cosine
+_WORDS = 0.07  # what a word score of one per term is worth in cosine
+_SURE = 0.45  # the best cosine above the ordinary at which a cosine counts as it is
 _SPELLED = 0.3  # a name is spelled, not meant
 
 
@@ -29,7 +31,8 @@ def fuse(
 ) -> list[Scored]:
     """Every candidate once, in the order given, as shares of the best; `middle` is the cosine of an ordinary chunk."""
     sense = {key: score - middle for key, score in dense.items() if score > middle}
-    total = {key: weight * lexical.get(key, 0.0) + sense.get(key, 0.0) for key in candidates}
+    trust = (max(sense.values(), default=0.0) / _SURE) ** 2
+    total = {key: weight * lexical.get(key, 0.0) + trust * sense.get(key, 0.0) for key in candidates}
     best = max(total.values(), default=0.0)
     return [
         Scored(

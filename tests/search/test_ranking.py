@@ -129,6 +129,21 @@ def test_rarer_words_outweigh_a_vague_likeness() -> None:
     ]
 
 
+def test_vectors_that_find_nothing_near_leave_the_order_to_words() -> None:
+    """QU-2: the same lead in both scores, once with a near chunk and once with none."""
+    spelled, meant = chunk("spelled.py"), chunk("meant.py")
+    everyone = {item.key: item for item in (spelled, meant)}
+    weight = weight_of(6, symbol=False)
+
+    def first(nearest: float) -> Candidate:
+        dense = {spelled.key: nearest - 0.1, meant.key: nearest}
+        found = fuse(everyone, {spelled.key: 12.0, meant.key: 8.0}, dense, weight)
+        return max(found, key=lambda item: item.score).candidate
+
+    assert first(0.6) == meant
+    assert first(0.25) == spelled
+
+
 def test_a_sentence_prefers_the_callable_that_it_names() -> None:
     named, other = chunk("a.py", 1, "Cart.add_item"), chunk("b.py", 1, "Cart.total")
     thing = chunk("c.py", 1, "Item")._replace(symbol_kind="class")
