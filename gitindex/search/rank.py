@@ -71,14 +71,15 @@ def limit_per_file(items: Sequence[Scored], most: int) -> list[Scored]:
 
 def _raised(item: Scored, whole: str, names: Sequence[str], words: set[str]) -> float:
     found = item.candidate
-    score = item.score * (1 + _said(found, words) + _PATH * _path_match(found.path, words))
+    kind = file_kind(found.path)
+    wanted = bool(words & _WANTED.get(kind, set()))
+    # The name of a test is a sentence itself: it would say more of the question than the code under test.
+    said = _said(found, words) if wanted or kind != "test" else 0.0
+    score = item.score * (1 + said + _PATH * _path_match(found.path, words))
     score += _definition(found.symbol, whole, names) if found.symbol else 0.0
     if found.chunk_kind == "anchor":
         score *= _ANCHOR
-    kind = file_kind(found.path)
-    if words & _WANTED.get(kind, set()):
-        return score
-    return score * _PENALTY.get(kind, 1.0)
+    return score if wanted else score * _PENALTY.get(kind, 1.0)
 
 
 def _definition(symbol: str, whole: str, names: Sequence[str]) -> float:

@@ -144,6 +144,12 @@ def test_vectors_that_find_nothing_near_leave_the_order_to_words() -> None:
     assert first(0.25) == spelled
 
 
+def test_the_name_of_a_test_is_no_answer_unless_tests_are_asked_for() -> None:
+    code, test = chunk("cart.py", 1, "Cart.add"), chunk("tests/test_cart.py", 1, "test_add_item_twice")
+    assert best("add an item twice", code, test, scores=(0.8, 1.0)) == code
+    assert best("test that adds an item twice", code, test, scores=(0.8, 1.0)) == test
+
+
 def test_a_sentence_prefers_the_callable_that_it_names() -> None:
     named, other = chunk("a.py", 1, "Cart.add_item"), chunk("b.py", 1, "Cart.total")
     thing = chunk("c.py", 1, "Item")._replace(symbol_kind="class")
