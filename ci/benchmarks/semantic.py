@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks import corpus
 from benchmarks.measure import Row, child, environment, gitindex, show
+from benchmarks.recording import recorded
 
 DELTAS = 20
 DELTA_FILES = 20
@@ -21,7 +22,7 @@ STATE_FILES = 10_000
 
 def run(cache: Path, quick: bool) -> list[Row]:
     root = corpus.repository(corpus.DJANGO, cache)
-    index = _scip(root, cache)
+    index = recorded(root, cache).path
     home = cache / "homes" / "semantic"
     pairs = []
     for _ in range(1 if quick else 3):  # each import into an index that has none
@@ -91,20 +92,6 @@ def _measure(what: str, root: Path, home: Path, index: Path, *more: str) -> dict
     done = child(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
     found: dict = json.loads(done.out)
     return found
-
-
-def _scip(root: Path, cache: Path) -> Path:
-    """Django's index, made once by the pinned scip-python."""
-    target = cache / "scip" / "django-5.2.scip"
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        home = cache / "homes" / "indexers"
-        child(gitindex("indexers", "install", "python"), root, environment(home))
-        command = [sys.executable, "-m", "benchmarks.semantic", "index", str(root), str(target)]
-        here = str(Path(__file__).resolve().parents[1])
-        given = environment(home)
-        child(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
-    return target
 
 
 # -- inside the measuring process ------------------------------------------------------------------------

@@ -17,12 +17,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks import corpus
 from benchmarks.measure import Row, child, environment, gitindex, show, summary
+from benchmarks.recording import Recording, recorded
 
 BUCKET = "bench"
 _KEYS = {
@@ -30,15 +30,6 @@ _KEYS = {
     "AWS_SECRET_ACCESS_KEY": "benchsecret",
     "AWS_REGION": "us-east-1",
 }
-
-
-@dataclass(frozen=True)
-class Recording:
-    """An index made once by the real indexer, and what that took: making it anew for every run would take hours."""
-
-    path: Path
-    tool: str
-    seconds: float
 
 
 def run(cache: Path, quick: bool) -> list[Row]:
@@ -57,33 +48,11 @@ def run(cache: Path, quick: bool) -> list[Row]:
             rows += team.fetched(delay, plain, exact, runs=1 if quick else 3)
         relay.delay = 0.0
         rows.append(team.moved(10, before=0 if quick else 15))
-        note = f"from git objects, {_how(recording)}"
+        note = f"from git objects, {recording}"
         rows.append(
             Row("build for publishing", show(built + recording.seconds), show(exact), None, None, note)
         )
     return rows
-
-
-def recorded(root: Path, cache: Path) -> Recording:
-    """Django's index by the pinned scip-python, made on first use and timed."""
-    target = cache / "scip" / "django-5.2.scip"
-    about = target.with_suffix(".json")
-    if not (target.exists() and about.exists()):
-        home = cache / "homes" / "indexers"
-        child(gitindex("sync", "--json"), root, environment(home))
-        child(gitindex("indexers", "install", "python"), root, environment(home))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        given = environment(home)
-        here = str(Path(__file__).resolve().parents[1])
-        command = [sys.executable, "-m", "benchmarks.semantic", "index", str(root), str(target)]
-        done = child(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
-        about.write_text(json.dumps({"tool": "scip-python", "seconds": json.loads(done.out)["seconds"]}))
-    known = json.loads(about.read_text())
-    return Recording(target, known["tool"], known["seconds"])
-
-
-def _how(recording: Recording) -> str:
-    return f"{recording.tool} {show(recording.seconds)} as recorded on first use, import measured"
 
 
 def _stand_in(recording: Recording, folder: Path) -> Path:
@@ -151,7 +120,7 @@ class _Team:
         against = f"full build with SCIP {show(exact)}"
         without = f"full build without SCIP {show(plain)}"
         return [
-            Row(name, str(timing), against, timing.median / exact, 0.1, _how(self.recording)),
+            Row(name, str(timing), against, timing.median / exact, 0.1, str(self.recording)),
             Row(name, str(timing), without, timing.median / plain, None),
             Row(f"bytes on the wire at {delay} ms", f"{max(wire):.3f} ×", "objects needed", max(wire), 1.1),
         ]
