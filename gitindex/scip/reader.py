@@ -20,6 +20,7 @@ from gitindex.scip import schema
 
 _METADATA, _DOCUMENT, _EXTERNAL = 1, 2, 3
 _LENGTH_DELIMITED = 2
+_FORGET_BYTES = 4 * 1024 * 1024
 _SKIPPABLE = {1: 8, 5: 4}  # fixed64, fixed32
 
 
@@ -104,6 +105,7 @@ class IndexFile:
             raise SemanticError(f"no readable SCIP file at {path.name}: {error.strerror}") from error
         self.layout = walk(self._map)
         self.truncated = self.layout.truncated
+        self._touched = _FORGET_BYTES
 
     def __enter__(self) -> IndexFile:
         return self
@@ -148,8 +150,16 @@ class IndexFile:
     def _parse(self, spans: tuple[tuple[int, int], ...], message: Any) -> Iterator[Any]:
         for start, end in spans:
             try:
-                parsed = message.FromString(self._map[start:end])
+                parsed = message.FromString(self._read(start, end))
             except DecodeError:
                 self.damaged += 1
                 continue
             yield parsed
+
+    def _read(self, start: int, end: int) -> bytes:
+        """Pages once read would stay in this process's memory: now and then all are given back."""
+        self._touched += end - start
+        if self._touched > _FORGET_BYTES and isinstance(self._map, mmap.mmap):
+            self._map.madvise(mmap.MADV_DONTNEED)
+            self._touched = 0
+        return self._map[start:end]
