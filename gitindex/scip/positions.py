@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 
 from gitindex.scip.schema import UTF8, UTF32
 
@@ -41,11 +42,12 @@ class Text:
     def __init__(self, data: bytes, rules: Rules) -> None:
         self.data = data
         self.rules = rules
-        breaks = list((_BREAKS_UNICODE if rules.unicode_breaks else _BREAKS).finditer(data))
+        pattern = _BREAKS_UNICODE if rules.unicode_breaks else _BREAKS
+        breaks = [match.span() for match in pattern.finditer(data)]
         first = len(_BOM) if data.startswith(_BOM) and not rules.bom_is_column else 0
-        self._starts = [first, *(match.end() for match in breaks)]
-        self._ends = [*(match.start() for match in breaks), len(data)]
-        self._ours = [0, *(match.end() for match in re.finditer(b"\n", data))]
+        self._starts = [first, *[end for _, end in breaks]]
+        self._ends = [*[start for start, _ in breaks], len(data)]
+        self._ours = [0, *accumulate([len(line) + 1 for line in data.split(b"\n")[:-1]])]
 
     def offset(self, line: int, column: int) -> int | None:
         """Byte offset of a zero-based position in the tool's units; None outside the text."""

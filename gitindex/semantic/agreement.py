@@ -22,7 +22,9 @@ _CONSTRUCTORS = frozenset(
 _ACCESSOR = re.compile(rb"<(?:get|set)>")
 _GETTER = re.compile(rb"(?:get|set|is|with)([A-Z]\w*)")
 _WORD = re.compile(rb"[^\W\d][\w$]*", re.ASCII)
-_AS = re.compile(rb"\bas\s+([\w$]+)")
+_AS = re.compile(
+    rb"as(?<!\was)\s+([\w$]+)"
+)  # as \bas, but what starts with letters is found several times quicker
 _BEFORE_AS = re.compile(rb"([\w$]+)[\s)*]*$")
 _LOOK_BACK = 200
 

@@ -65,7 +65,7 @@ class FirstPass:
         rules, encoding = self._rules, message.position_encoding
         if encoding:
             rules = Rules(encoding, rules.unicode_breaks, rules.bom_is_column)
-        occurrences = [raw for raw in message.occurrences if len(raw) > 2]  # less holds no symbol
+        occurrences = list(message.occurrences)
         self._queue.append(_Queued(path, number, occurrences, data, rules))
         self._weight += max(len(occurrences), len(data) * BATCH_OCCURRENCES // _BATCH_BYTES)
         if self._weight >= BATCH_OCCURRENCES:

@@ -52,7 +52,6 @@ class Occurrences:
         self._interner = interner
 
     def read(self, messages: list[bytes]) -> Columns:
-        """Messages of at least three bytes (shorter ones hold no symbol)."""
         count = len(messages)
         joined = b"".join([*messages, _PAD])
         ends = np.cumsum(np.fromiter(map(len, messages), dtype=np.int64, count=count))
