@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import string
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gitindex.errors import SemanticError
@@ -60,7 +61,16 @@ def hash64(symbol: bytes) -> int:
 
     Two of ten million symbols share it with a probability of 3 in a million.
     """
-    return int.from_bytes(hashlib.blake2b(symbol, digest_size=8).digest(), "little", signed=True)
+    return int.from_bytes(_digest(symbol), "little", signed=True)
+
+
+def hash_all(symbols: Iterable[bytes]) -> bytes:
+    """`hash64` of each, end to end as arrays hold them: little-endian."""
+    return b"".join([_digest(symbol) for symbol in symbols])
+
+
+def _digest(symbol: bytes) -> bytes:
+    return hashlib.blake2b(symbol, digest_size=8).digest()
 
 
 def parse(symbol: str) -> GlobalSymbol | LocalSymbol:
@@ -158,8 +168,10 @@ def tail_name(symbol: bytes) -> bytes:
     last = symbol[-1:]
     if last == b"." and symbol[-2:-1] == b")":
         end = symbol.rfind(b"(")
-    if end > 0 and symbol[end - 1] != 96 and last in b"#./:!":
-        return symbol[len(symbol[:end].rstrip(_LENIENT)) : end]
+    if end > 0 and symbol[end - 1] != 96 and last in b"#./:!)":
+        start = len(symbol[:end].rstrip(_LENIENT))
+        if last != b")" or symbol[start - 1] == 40:
+            return symbol[start:end]
     found = tail(symbol)
     return found.name if found else b""
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from gitindex.segment.scipsymbols import Places, Symbols
+
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE scip_files (
@@ -44,9 +46,7 @@ CREATE TABLE scip_external (hash INTEGER PRIMARY KEY, text BLOB NOT NULL);
 _LINK = struct.Struct("<qqB")
 _HEAD = "file, path, blob, context, digest, interface, syntax, unresolved, demoted"
 _BATCH_OCCURRENCES = 50_000
-_SYMBOLS = 256 * blocks.SIZE
 Link = tuple[int, int, int]  # symbol, target, flags
-Symbol = tuple[int, bytes, bytes]  # hash, string, name in the last descriptor
 
 
 class ScipFile(NamedTuple):
@@ -109,7 +109,7 @@ class Packed(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A document in stored form, with what the postings of its symbols are gathered from."""
+    """A document in stored form, with what the positions of its symbols are gathered from."""
 
     packed: Packed
     hashes: npt.NDArray[np.int64]
@@ -183,12 +183,12 @@ class ScipWriter:
         )
         self.files = 0
         self._linked: set[int] = set()
-        self._added: list[tuple[int, Ready]] = []
+        self._places: list[Places] = []
 
     def add(self, ready: Ready, *, blob: str, context: str, syntax: str) -> None:
-        links = ready.packed.links
-        self._added.append((self._insert(ready.packed, blob, context, syntax), ready))
-        self._linked.update(value for link in links for value in link[:2])
+        file = self._insert(ready.packed, blob, context, syntax)
+        self._places.append((file, ready.hashes, ready.positions))
+        self._linked.update(value for link in ready.packed.links for value in link[:2])
 
     def bury(self, path: str, context: str) -> None:
         """Hide the path's documents in older segments."""
@@ -214,25 +214,19 @@ class ScipWriter:
         )
         return self.files
 
-    def finish(self, named: Iterable[Symbol], external: Iterable[tuple[int, bytes]] = ()) -> None:
+    def finish(self, named: Sequence[Symbols], external: Iterable[tuple[int, bytes]] = ()) -> None:
         """`named`: symbols, those of other documents are left out; `external`: hover texts by hash."""
-        import numpy as np
+        from concurrent.futures import ThreadPoolExecutor
 
-        from gitindex.scip import packing
+        from gitindex.segment.scipsymbols import Gathered
 
-        used = self._linked.union(*(ready.hashes.tolist() for _, ready in self._added))
-        texts = {value: (text, short) for value, text, short in named if value in used}
-        order = sorted(texts, key=lambda value: texts[value][0])
-        strings = [texts[value][0] for value in order]
-        self._db.executemany("INSERT INTO scip_names VALUES (?,?)", enumerate(names.pack_names(strings)))
-        hashes = np.array(order, np.int64)
-        numbers = np.argsort(hashes)  # of the names, by ascending hash
-        blocks = _gather(self._added, hashes[numbers], numbers)
-        self._db.executemany("INSERT INTO scip_symbols VALUES (?,?)", blocks)
-        keys = {short: symbols.hash64(short) for short in {short for _, short in texts.values()}}
-        short = np.array([keys[texts[value][1]] for value in order], np.int64)
-        by_key = np.argsort(short, kind="stable")
-        self._db.executemany("INSERT INTO scip_short VALUES (?,?)", packing.pack_lists(short[by_key], by_key))
+        found = Gathered(named, self._places, self._linked)
+        with ThreadPoolExecutor(1) as aside:  # compressing leaves the interpreter to others
+            packed = aside.submit(list, names.pack_names(found.texts))
+            self._db.executemany("INSERT INTO scip_symbols VALUES (?,?)", found.by_hash())
+            self._db.executemany("INSERT INTO scip_short VALUES (?,?)", found.by_name())
+            self._db.executemany("INSERT INTO scip_names VALUES (?,?)", enumerate(packed.result()))
+        used = set(found.hashes.tolist()) | self._linked
         kept = sorted((value, text) for value, text in external if value in used)
         self._db.executemany("INSERT OR IGNORE INTO scip_external VALUES (?,?)", kept)
         self._db.execute("COMMIT")
@@ -240,37 +234,6 @@ class ScipWriter:
 
     def abandon(self) -> None:
         self._db.close()
-
-
-def _gather(
-    added: list[tuple[int, Ready]], hashes: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]
-) -> Iterator[tuple[int, bytes]]:
-    """Blocks of packed positions by symbol. Documents come in the order of their numbers, positions in that of
-    their places: a stable sort by symbol is all it takes.
-    """
-    import numpy as np
-
-    from gitindex.scip import packing
-
-    if not added:
-        return
-    sizes = np.array([len(ready.hashes) for _, ready in added])
-    counts = np.array([len(ready.positions) for _, ready in added])
-    own = np.searchsorted(hashes, np.concatenate([ready.hashes for _, ready in added]))
-    rows = np.concatenate([ready.positions for _, ready in added])
-    ranks = own[rows[:, 0] + np.repeat(np.cumsum(sizes) - sizes, counts)]
-    files = np.repeat(np.array([file for file, _ in added]), counts)
-    order = np.argsort(ranks, kind="stable")
-    bounds = np.searchsorted(ranks[order], np.arange(0, len(hashes) + _SYMBOLS, _SYMBOLS))
-    # In pieces, whose arrays fit the processor's cache.
-    for at, (start, stop) in enumerate(zip(bounds.tolist(), bounds[1:].tolist(), strict=False)):
-        own_part = slice(at * _SYMBOLS, (at + 1) * _SYMBOLS)
-        part = order[start:stop]
-        columns = (rows[part, column].astype(np.int64) for column in (1, 2, 3))
-        blob, ends = packing.pack_symbols(
-            numbers[own_part], ranks[part] - at * _SYMBOLS, files[part], *columns
-        )
-        yield from packing.pack_blocks(hashes[own_part], blob, ends)
 
 
 class ScipFacts:

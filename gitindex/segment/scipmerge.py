@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gitindex.scip import postings
-from gitindex.scip.symbols import tail_name
+from gitindex.scip.symbols import hash64, tail_name
 from gitindex.segment.scipfacts import Ready, ScipFacts, ScipFile, ScipWriter
 
 
@@ -21,6 +21,8 @@ def merge(
     `buried`: paths whose documents in older segments must stay hidden though none replaces them.
     """
     import numpy as np
+
+    from gitindex.segment.scipsymbols import Symbols
 
     writer = ScipWriter(target, segment_id)
     named: dict[int, bytes] = {}
@@ -41,5 +43,8 @@ def merge(
         external.update(facts.externals())
     for head in buried:
         writer.bury(head.path, head.context)
-    writer.finish(((value, text, tail_name(text)) for value, text in named.items()), external.items())
+    keys = [hash64(tail_name(text)) for text in named.values()]
+    hashes = np.fromiter(named, np.int64, len(named))
+    symbols = Symbols(hashes, list(named.values()), np.array(keys, np.int64))
+    writer.finish([symbols], external.items())
     return writer.files, occurrences

@@ -27,6 +27,7 @@ from gitindex.scip import schema, symbols
 from gitindex.scip.postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
 from gitindex.scip.ranges import Ints
 from gitindex.scip.reader import IndexFile, Tool
+from gitindex.segment.scipsymbols import Symbols
 from gitindex.semantic import describe
 from gitindex.semantic.firstpass import BATCH_OCCURRENCES, FirstPass, Part, Small
 from gitindex.semantic.interning import Interner, Seen, SymbolTable, World, seen_in
@@ -140,9 +141,14 @@ class Decoded:
         """(hash, normalised symbol) of every global symbol that occurs."""
         return zip(self._table.hashes.tolist(), self._table.names, strict=True)
 
-    def named(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """The same with the name in the last descriptor."""
-        return zip(self._table.hashes.tolist(), self._table.names, self._interner.names, strict=True)
+    def named(self) -> Symbols:
+        """The same by string, for storage."""
+        names = self._table.names
+        order = sorted(range(len(names)), key=names.__getitem__)
+        numbered = {name: number for number, name in enumerate(dict.fromkeys(self._interner.names))}
+        short = np.array([numbered[self._interner.names[at]] for at in order], np.int64)
+        keys = np.frombuffer(symbols.hash_all(numbered), "<i8")
+        return Symbols(self._table.hashes[order], [names[at] for at in order], keys[short])
 
     def defines(self, symbol_hash: int) -> bool:
         return symbol_hash in self._defined_hashes
@@ -150,7 +156,7 @@ class Decoded:
     @cached_property
     def _defined_hashes(self) -> set[int]:
         numbered = zip(self._interner.strings, self._table.hashes.tolist(), strict=True)
-        return {value for symbol, value in numbered if self._world.defines(symbol)}
+        return {value for symbol, value in numbered if symbol in self._world.defined}
 
     def externals(self) -> Iterator[tuple[int, bytes, describe.Description]]:
         """Symbols of other packages with the hover text the tool gave: hash, symbol, description."""

@@ -177,20 +177,23 @@ def _write_with(
     writer = ScipWriter(target, segment)
     try:
         decoded = _decoded(team, view, source, file)
+        named = [decoded.named()]  # before the helper's documents: nothing is left to wait for after them
         parts = [scipfacts.pack(decoded.documents()), *([team.helper.ready()] if team else [])]
         seen = _write_changed(view, source, chain.from_iterable(parts), writer, confirm)
         written = writer.files
         buried = _bury_lost(view, source, seen, writer)
         steps.reach("import.write")
         externals = ((value, _external(told)) for value, _, told in decoded.externals())
-        writer.finish(chain(team.helper.named if team else (), decoded.named()), externals)
+        if team is not None:
+            named.append(team.helper.named)
+        writer.finish(named, externals)
     except BaseException:
         writer.abandon()
         raise
     if not written and not buried:
         target.unlink()  # nothing changed: only the manifest says so
     summary = decoded.summary
-    if team is not None and team.helper.summary is not None:
+    if team is not None:
         summary.add(team.helper.summary)
     counts = (summary.occurrences, summary.demoted, summary.repaired, summary.unresolved)
     return Imported("", len(seen), written, buried, len(seen) - written, *counts, tuple(summary.rejected))

@@ -7,6 +7,7 @@ project's own packages are; a `SymbolTable` replaces their versions and hashes e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -16,6 +17,10 @@ import numpy.typing as npt
 from gitindex.scip import symbols
 from gitindex.scip.symbols import Tail, tail
 from gitindex.semantic.naming import Naming
+
+_PLAIN_HEAD = re.compile(
+    rb"(?:[^ ]+ ){4}(?=.)", re.DOTALL
+)  # no doubled space, which would be part of a field
 
 
 class _Ids(dict[bytes, int]):
@@ -38,12 +43,13 @@ class Interner:
         self.ids = _Ids(self)
         self.strings: list[bytes] = []
         self.names: list[bytes] = []  # last descriptor's name, compared with the text of every occurrence
-        self._locals: list[bytes] = []
+        self._heads: list[bytes] = []
+        self.local_count = 0
 
     def add(self, symbol: bytes) -> int:
-        if symbols.is_local(symbol):
-            self._locals.append(symbol)
-            return self.EMPTY - len(self._locals)
+        if symbol.startswith(b"local "):
+            self.local_count += 1
+            return self.EMPTY - self.local_count
         self.strings.append(symbol)
         self.names.append(symbols.tail_name(symbol))
         return len(self.strings) - 1
@@ -51,9 +57,10 @@ class Interner:
     def tail_of(self, number: int) -> Tail | None:
         return tail(self.strings[number])
 
-    @property
-    def local_count(self) -> int:
-        return len(self._locals)
+    def heads(self) -> list[bytes]:
+        """Of each global symbol what stands before its descriptors."""
+        self._heads += [_head(symbol) for symbol in self.strings[len(self._heads) :]]
+        return self._heads
 
 
 class Seen(NamedTuple):
@@ -68,8 +75,9 @@ class Seen(NamedTuple):
 
 def seen_in(interner: Interner, numbers: Iterable[int]) -> Seen:
     """From the numbers of defined symbols."""
-    defined = frozenset(interner.strings[number] for number in numbers)
-    return Seen(defined, frozenset(_package(head) for head in {_head(symbol) for symbol in defined}))
+    numbers, heads = list(numbers), interner.heads()
+    defined = frozenset([interner.strings[number] for number in numbers])
+    return Seen(defined, frozenset(_package(head) for head in {heads[number] for number in numbers}))
 
 
 class World:
@@ -94,8 +102,9 @@ class World:
         self._heads: dict[bytes, bytes] = {}
         self.known = known or (lambda _: False)
 
-    def defines(self, symbol: bytes) -> bool:
-        return symbol in self._seen.defined
+    @property
+    def defined(self) -> frozenset[bytes]:
+        return self._seen.defined
 
     def owns(self, head: bytes) -> bool:
         return _package(head) in self._seen.packages
@@ -141,26 +150,25 @@ class SymbolTable:
 
     def __init__(self, interner: Interner, world: World) -> None:
         self._interner, self._world = interner, world
-        strings = interner.strings
-        heads = [_head(symbol) for symbol in strings]
+        strings, heads = interner.strings, interner.heads()
         new = {head: world.renamed(head) for head in set(heads)}
-        self.names = [
-            symbol if new[head] == head else new[head] + symbol[len(head) :]
-            for symbol, head in zip(strings, heads, strict=True)
-        ]
-        hashes = [symbols.hash64(name) for name in self.names]
-        self.hashes: npt.NDArray[np.int64] = np.array(hashes, dtype=np.int64)
+        self.names = strings
+        if any(new[head] != head for head in new):
+            self.names = [
+                new[head] + symbol[len(head) :] for symbol, head in zip(strings, heads, strict=True)
+            ]
+        self.hashes: npt.NDArray[np.int64] = np.frombuffer(symbols.hash_all(self.names), "<i8")
         # Ascending by hash: files number their symbols by it.
         self.sorted_hashes = np.unique(self.hashes)
         self.rank = np.searchsorted(self.sorted_hashes, self.hashes)
-        own = {head: world.owns(head) for head in new}
+        own = {head for head in new if world.owns(head)}
+        defined = world.defined
         self.unresolved: npt.NDArray[np.bool_] = np.array(
-            [
-                own[head] and not world.defines(symbol) and not world.known(value)
-                for symbol, head, value in zip(strings, heads, hashes, strict=True)
-            ],
+            [head in own and symbol not in defined for symbol, head in zip(strings, heads, strict=True)],
             dtype=np.bool_,
         )
+        for number in np.flatnonzero(self.unresolved).tolist():
+            self.unresolved[number] = not world.known(int(self.hashes[number]))
 
     def hash_of(self, symbol: bytes) -> int:
         number = self._interner.ids.get(symbol)
@@ -169,9 +177,8 @@ class SymbolTable:
 
 def _head(symbol: bytes) -> bytes:
     """Scheme, manager, package and version, with the space that ends them."""
-    fields = symbol.split(b" ", 4)
-    if all(fields) and len(fields) == 5:  # no doubled space, which would be part of a field
-        return symbol[: len(symbol) - len(fields[4])]
+    if plain := _PLAIN_HEAD.match(symbol):
+        return plain[0]
     parts = symbols.split_version(symbol)
     return symbol if parts is None else parts[0] + parts[1] + b" "
 

@@ -21,7 +21,8 @@ from gitindex.git.objects import open_objects
 from gitindex.git.repo import Repo
 from gitindex.scip.reader import IndexFile
 from gitindex.segment import scipfacts
-from gitindex.segment.scipfacts import Ready, Symbol
+from gitindex.segment.scipfacts import Ready
+from gitindex.segment.scipsymbols import Symbols
 from gitindex.semantic.checkout import MAX_FILE_BYTES, BlobReader
 from gitindex.semantic.decode import Decoded, Summary, path_of
 from gitindex.semantic.interning import Seen
@@ -58,8 +59,8 @@ class Helper:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.named: list[Symbol] = []
-        self.summary: Summary | None = None
+        self.named: Symbols
+        self.summary: Summary
 
     def begin(self, order: Order) -> None:
         try:
@@ -171,4 +172,4 @@ def _read_share(connection: Connection, order: Order) -> None:
         for at in range(0, len(every), _MESSAGE_DOCUMENTS):
             connection.send(every[at : at + _MESSAGE_DOCUMENTS])
         connection.send([])
-        connection.send((list(decoded.named()), decoded.summary))
+        connection.send((decoded.named(), decoded.summary))
