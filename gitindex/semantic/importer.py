@@ -22,7 +22,7 @@ from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.scip.reader import IndexFile
-from gitindex.segment import overlay, scipfacts
+from gitindex.segment import chunks, overlay, scipfacts
 from gitindex.segment.scipfacts import Ready, ScipWriter
 from gitindex.segment.writer import SegmentWriter, Written
 from gitindex.semantic import scope as lattice
@@ -141,7 +141,8 @@ def _write(
     target = folder / "scip.sqlite"
     try:
         with IndexFile(source.file) as file, _assistance(view, source, file) as team:
-            prepare()  # its engine loads while the helper starts
+            prepare()
+            chunks.load()  # while the helper starts
             return _write_with(team, file, view, source, target, segment, confirm)
     except HelperLost:
         target.unlink()

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitindex.errors import GitindexError, UnsafePath
@@ -63,21 +64,23 @@ class Helper:
         self.summary: Summary
 
     def begin(self, order: Order) -> None:
-        try:
-            self._connection.send(order)
-        except ConnectionError as error:
-            raise HelperLost from error
+        """Returns at once: an order is larger than what a pipe holds, and the helper has yet to start up."""
+        Thread(target=self._send, args=(order,), daemon=True).start()
 
     def exchange(self, seen: Seen) -> Seen:
-        every: Seen = self._receive() | seen
-        self._connection.send(every)
-        return every
+        theirs: Seen = self._receive()
+        self._send(seen)
+        return theirs | seen
 
     def ready(self) -> Iterator[Ready]:
         """Its documents; `named` and `summary` are there when they end."""
         while batch := self._receive():
             yield from batch
         self.named, self.summary = self._receive()
+
+    def _send(self, message: object) -> None:
+        with suppress(OSError):  # a helper that is gone is noticed by who waits for its answer
+            self._connection.send(message)
 
     def _receive(self) -> Any:
         try:
@@ -154,8 +157,8 @@ def _serve(connection: Connection) -> None:
 def _read_share(connection: Connection, order: Order) -> None:
     def exchange(seen: Seen) -> Seen:
         connection.send(seen)
-        every: Seen = connection.recv()
-        return every
+        ours: Seen = connection.recv()
+        return ours | seen
 
     known = known_elsewhere(ScipView(order.stored, lambda _: None), order.context)
     with IndexFile(order.file) as file, open_objects(order.repo, bulk=True) as objects:
