@@ -60,12 +60,14 @@ class Helper:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._sender: Thread | None = None
         self.named: Symbols
         self.summary: Summary
 
     def begin(self, order: Order) -> None:
         """Returns at once: an order is larger than what a pipe holds, and the helper has yet to start up."""
-        Thread(target=self._send, args=(order,), daemon=True).start()
+        self._sender = Thread(target=self._send, args=(order,), daemon=True)
+        self._sender.start()
 
     def exchange(self, seen: Seen) -> Seen:
         theirs: Seen = self._receive()
@@ -77,6 +79,12 @@ class Helper:
         while batch := self._receive():
             yield from batch
         self.named, self.summary = self._receive()
+
+    def close(self) -> None:
+        """Only when the process is gone: that ends a message still under way."""
+        if self._sender is not None:
+            self._sender.join()
+        self._connection.close()
 
     def _send(self, message: object) -> None:
         with suppress(OSError):  # a helper that is gone is noticed by who waits for its answer
@@ -135,12 +143,13 @@ def helper() -> Iterator[Helper]:
     process = context.Process(target=_serve, args=(theirs,), daemon=True)
     process.start()
     theirs.close()  # so that the helper's death is the end of the stream
+    made = Helper(ours)
     try:
-        yield Helper(ours)
+        yield made
     finally:
-        ours.close()
         process.terminate()
         process.join()
+        made.close()
 
 
 def _serve(connection: Connection) -> None:
