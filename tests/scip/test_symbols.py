@@ -90,3 +90,9 @@ def test_tail_never_raises(junk):
     last = tail(junk)
     if last:
         assert symbols.tail_name(junk) == last.name
+
+
+@given(st.lists(st.binary(max_size=20)))
+def test_hashes_of_many_are_those_of_each(some: list[bytes]):
+    found = symbols.hash_all(some)
+    assert [symbols.hash64(symbol) for symbol in some] == list(memoryview(found).cast("q"))

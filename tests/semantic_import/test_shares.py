@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,19 @@ def test_a_helper_that_cannot_work_ends_silently(tmp_path: Path, capfd: pytest.C
         with pytest.raises(HelperLost):
             list(helper.ready())
     assert capfd.readouterr().err == ""
+
+
+def test_nobody_waits_for_a_helper_to_take_its_order(tmp_path: Path):
+    """The order is larger than any pipe; the other end reads nothing, then is gone."""
+    ours, theirs = Pipe()
+    repo = Project(tmp_path, FILES).codebase.repo
+    blobs = {f"{n}.py": "0" * 40 for n in range(100_000)}
+    helper = Helper(ours)
+    helper.begin(Order(tmp_path / "any.scip", "", NAMELESS, repo, blobs, (), "python:", (0,)))
+    theirs.close()
+    with pytest.raises(HelperLost):
+        next(helper.ready())
+    helper.close()
 
 
 @settings(deadline=None, max_examples=40)
