@@ -19,7 +19,7 @@ from gitindex.lifecycle import compact as compaction
 from gitindex.lifecycle import gc as collection
 from gitindex.ops.repair import repair_store
 from gitindex.store.steps import STEPS
-from soaking.world import HIDDEN, IGNORE_FILE, Violation, World
+from soaking.world import HIDDEN, IGNORE_FILE, PROCESSES, Violation, World
 
 LATER = 2**45  # so far in the future that nothing is kept for its age alone
 PATIENCE = 600  # seconds for a command on a busy machine
@@ -329,11 +329,12 @@ def hooks(world: World) -> None:
 
 
 Operation = Callable[[World], None]
+_WATCHED = 2 if PROCESSES.exists() else 0  # else nobody could tell when the workers rest
 WEIGHTS: dict[Operation, int] = {
     edit: 14, rewrite: 5, burst: 3, create: 6, remove: 5, rename: 6, copy: 3, touch: 3, ignore: 3,
     commit: 9, amend: 3, switch: 5, merge: 3, rebase: 4, reset: 3, stash: 2,
     sync: 22, sync_full: 1, sync_committed: 3, sync_fresh: 3, race: 1,
-    gc: 3, compact: 3, repair: 1, worktree: 1, kill_at_step: 4, kill_at_random: 3, kill_worker: 1, hooks: 2,
+    gc: 3, compact: 3, repair: 1, worktree: 1, kill_at_step: 4, kill_at_random: 3, kill_worker: 1, hooks: _WATCHED,
 }  # fmt: skip
 
 

@@ -12,20 +12,27 @@ import random
 import re
 import subprocess
 import sys
+import tarfile
 import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 
 from gitindex.config import Environment
-from gitindex.hooks import flight, note
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.maintain import after_sync
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PROCESSES = Path("/proc")
 CONFIG_FILE, IGNORE_FILE, HIDDEN = ".gitindex.toml", ".gitindexignore", "hidden/"
 CONFIG = '[embedding]\nprovider = "static"\n'
+TICK_NS = 50_000_000  # the clock that stamps files is this coarse at worst
 Contents = dict[str, str]
+Stamp = dict[str, tuple[int, ...]]
 WORD = re.compile("zq[a-z]{4}")
 
 BODIES = {
@@ -62,6 +69,7 @@ class World:
         self.hooks = False
         self.awaited = False  # a hook fired that must lead to a publish of HEAD
         self.epoch = 0
+        self.proven: Stamp | None = None  # the store that the last audit found whole
         self.root.mkdir(parents=True)
         self.git("init", "-q", "-b", "main")
         self.write(CONFIG_FILE, CONFIG)
@@ -73,12 +81,12 @@ class World:
 
     # -- the repository -------------------------------------------------------------------------------
 
-    def git(self, *arguments: str, check: bool = True, raw: bool = False) -> str:
+    def git(self, *arguments: str, check: bool = True) -> str:
         command = ["git", "-C", str(self.root), *arguments]
         done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False)
         if check and done.returncode:
             raise Violation(f"git {' '.join(arguments)}: {done.stderr.strip()}")
-        return done.stdout if raw else done.stdout.strip()
+        return done.stdout.strip()
 
     def write(self, path: str, text: str) -> None:
         target = self.root / path
@@ -111,8 +119,12 @@ class World:
         return [path for path in self._tree() if path not in (CONFIG_FILE, IGNORE_FILE)]
 
     def _tree(self) -> list[str]:
-        found = (path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file())
-        return sorted(path.as_posix() for path in found if path.parts[0] != ".git")
+        found = []
+        for folder, below, names in os.walk(self.root):
+            if ".git" in below:  # thousands of objects after a while
+                below.remove(".git")
+            found += [os.path.relpath(os.path.join(folder, name), self.root) for name in names]
+        return sorted(found)
 
     def head(self) -> str:
         return self.git("rev-parse", "HEAD")
@@ -130,8 +142,10 @@ class World:
 
     def committed(self) -> Contents:
         """The same of HEAD."""
-        names = self.git("ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")
-        found = {name: self.git("show", f"HEAD:{name}", raw=True) for name in names if name}
+        command = ["git", "-C", str(self.root), "archive", "HEAD"]
+        archive = subprocess.run(command, env=self.env, capture_output=True, check=True).stdout
+        with tarfile.open(fileobj=BytesIO(archive)) as tar:
+            found = {entry.name: tar.extractfile(entry).read().decode() for entry in tar if entry.isfile()}
         hidden = self._hides(found.get(IGNORE_FILE, ""))
         return {path: text for path, text in found.items() if not (hidden and path.startswith(HIDDEN))}
 
@@ -141,9 +155,23 @@ class World:
 
     # -- the index --------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def codebase(self) -> Codebase:
+        """Opened once: neither the place nor the configuration ever changes."""
         return open_codebase(self.root, Environment(self.home))
+
+    def stamp(self) -> Stamp | None:
+        """What tells one state of the store from any other; None while files are too young for their times to tell."""
+        found = {}
+        try:
+            for folder, _, names in os.walk(self.home):
+                for name in names:
+                    about = os.lstat(path := os.path.join(folder, name))
+                    found[path] = (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        except FileNotFoundError:  # a worker is at it
+            return None
+        newest = max(times[-1] for times in found.values())
+        return found if time.time_ns() - newest > TICK_NS else None
 
     def sync(self, *, full: bool = False, commit_only: bool = False) -> bool:
         """Sync in this process, with the upkeep that the command does; whether anything was published."""
@@ -169,24 +197,27 @@ class World:
 
     def workers(self) -> list[int]:
         """Processes that serve this repository's notes."""
-        found = []
-        for entry in Path("/proc").iterdir() if Path("/proc/self").exists() else ():
-            try:
-                line = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
-            except OSError:
-                continue
-            parts = line.split(b"\0")
-            if b"worker" in parts and str(self.root).encode() in parts and b"gitindex.hooks" in parts:
-                found.append(int(entry.name))
-        return found
+        wanted = {b"worker", b"gitindex.hooks", str(self.root).encode()}
+        return [pid for pid, parts, _ in _processes() if wanted <= set(parts)]
+
+    def stirring(self) -> bool:
+        """Whether a worker runs, or the shell of a hook is still about to start one."""
+        places = (str(self.root), "/")
+        shells = (b".git/hooks/" in b"\0".join(parts) and place in places for _, parts, place in _processes())
+        return any(shells) or bool(self.workers())
 
     def quiet(self, seconds: float = 300.0) -> None:
-        """Wait until no worker is left and every note was served, or a worker gave its note back."""
+        """Wait until every note was served, or a worker gave its note back."""
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            with flight.alone(self.root / ".git") as alone:
-                free = alone or not note.folder(self.root / ".git").exists()
-            if free and not self.workers():
-                return
+        while self.stirring():
+            if time.monotonic() > deadline:
+                raise Violation(f"workers {self.workers()} do not come to rest within {seconds:.0f} s")
             time.sleep(0.05)
-        raise Violation(f"workers {self.workers()} do not come to rest within {seconds:.0f} s")
+
+
+def _processes() -> Iterator[tuple[int, list[bytes], str]]:
+    """Number, command line and current directory of every process."""
+    for entry in PROCESSES.iterdir() if PROCESSES.exists() else ():
+        with suppress(OSError):  # gone meanwhile, or another user's
+            if entry.name.isdigit() and (line := (entry / "cmdline").read_bytes()):
+                yield int(entry.name), line.split(b"\0"), os.readlink(entry / "cwd")
