@@ -26,7 +26,8 @@ class Timing:
     runs: int
 
     def __str__(self) -> str:
-        return f"{show(self.median)} ({show(self.low)}–{show(self.high)}, n={self.runs})"
+        spread = f"{show(self.low)}–{show(self.high)}, " if self.runs > 1 else ""
+        return f"{show(self.median)} ({spread}n={self.runs})"
 
 
 def show(seconds: float) -> str:
@@ -103,6 +104,10 @@ def disk(folder: Path) -> int:
     return sum(seen.values())
 
 
+SECONDS = "seconds"  # on the axis of a curve
+DID_NOT_RUN = "did not run"
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of a report: what, measured against what, the bound it must keep."""
@@ -117,6 +122,11 @@ class Row:
     @property
     def kept(self) -> bool:
         return self.ratio is None or self.bound is None or self.ratio <= self.bound
+
+    @classmethod
+    def failed(cls, name: str, reason: str) -> Row:
+        """A measurement that did not happen is a bound that is not kept."""
+        return cls(name, DID_NOT_RUN, reason, 1.0, 0.0)
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "kept": self.kept}
@@ -160,15 +170,15 @@ def anchor(section: str, name: str) -> str:
 
 
 def table(rows: Sequence[Row], section: str = "") -> str:
-    lines = ["| what | measured | against | ratio | bound | |", "|---|---|---|---|---|---|"]
+    lines = ["| what | measured | against | ratio | bound | verdict |", "|---|---|---|---|---|---|"]
     seen: set[str] = set()
     for row in rows:
-        ratio = f"{row.ratio:.2f}" if row.ratio is not None else ""
+        ratio = "" if row.ratio is None else f"{row.ratio:.2f}" if row.ratio >= 0.1 else f"{row.ratio:.1g}"
         bound = f"≤ {row.bound:g}" if row.bound is not None else ""
         verdict = "" if row.bound is None else "kept" if row.kept else "**missed**"
         mark = anchor(section, row.name)
         place = f'<a id="{mark}"></a>' if section and mark not in seen else ""
         seen.add(mark)
-        told = f"{verdict} {row.note}".strip()
+        told = "; ".join(filter(None, (verdict, row.note)))
         lines.append(f"| {place}{row.name} | {row.value} | {row.baseline} | {ratio} | {bound} | {told} |")
     return "\n".join(lines)

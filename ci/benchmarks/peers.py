@@ -29,6 +29,7 @@ from benchmarks.measure import (
     timed,
 )
 from benchmarks.tools import Missing, Tool
+from gitindex import __version__
 
 WORD = "get_queryset"
 DRIVERS = Path(__file__).resolve().parent / "drivers"
@@ -90,7 +91,7 @@ def run(cache: Path, quick: bool) -> Section:
     rows = [
         Row("gitindex, one question", show(us), f"git grep {show(grep)}", us / grep, None)
         if us and grep
-        else Row("gitindex, one question", "did not run", found["gitindex"].missing, 1.0, 0.0)
+        else Row.failed("gitindex, one question", found["gitindex"].missing)
     ]
     return Section(rows=rows, text=_table(found), data={name: asdict(one) for name, one in found.items()})
 
@@ -145,7 +146,7 @@ def ours(desk: Desk) -> Found:
     size = disk(home / "data")
     asked = desk.spent(*gitindex("search", WORD, "--mode", "lexical"), env=env)
     updated = desk.updated(*gitindex("sync"), env=env)
-    return Found(index=built, update=updated, query=asked, size=size)
+    return Found(version=__version__, index=built, update=updated, query=asked, size=size)
 
 
 def ripgrep(desk: Desk) -> Found:

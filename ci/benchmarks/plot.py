@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
-from benchmarks.measure import Curve
+from benchmarks.measure import SECONDS, Curve
 
 WIDTH, HEIGHT = 560, 360
-LEFT, RIGHT, BOTTOM, LINE = 70, 16, 52, 17
+LEFT, RIGHT, BOTTOM, LINE = 80, 16, 52, 17
 COLOURS = ("#1b6ca8", "#c2571a", "#2a7f3f", "#7b3fa0", "#555555")
 _STYLE = (
     "text{font:12px sans-serif;fill:#222}.t{font-size:14px;font-weight:bold}"
@@ -28,7 +28,7 @@ def svg(title: str, curves: Sequence[Curve]) -> str:
         f"<title>{escape(title)}</title><style>{_STYLE}</style>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
         f'<text class="t" x="{LEFT}" y="20">{escape(title)}</text>',
-        *_grid(across, up, top),
+        *_grid(across, up, top, _time if curves[0].y == SECONDS else _number),
         *_labels(curves[0], top),
     ]
     for number, curve in enumerate(curves):
@@ -56,7 +56,7 @@ class _Axis:
         return round(self._start + share * (self._end - self._start), 1)
 
 
-def _grid(across: _Axis, up: _Axis, top: int) -> list[str]:
+def _grid(across: _Axis, up: _Axis, top: int, told: Callable[[float], str]) -> list[str]:
     bottom, parts = HEIGHT - BOTTOM, []
     last = -math.inf
     for tick in across.ticks:
@@ -68,7 +68,7 @@ def _grid(across: _Axis, up: _Axis, top: int) -> list[str]:
     for tick in up.ticks:
         y = up.at(tick)
         parts.append(f'<line class="g" x1="{LEFT}" y1="{y}" x2="{WIDTH - RIGHT}" y2="{y}"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y + 4}" text-anchor="end">{_number(tick)}</text>')
+        parts.append(f'<text x="{LEFT - 6}" y="{y + 4}" text-anchor="end">{told(tick)}</text>')
     parts.append(f'<path class="a" d="M{LEFT} {top}V{bottom}H{WIDTH - RIGHT}"/>')
     return parts
 
@@ -102,6 +102,13 @@ def _fitted(curve: Curve, slope: float, colour: str, across: _Axis, up: _Axis) -
     ends = [min(x for x, _ in curve.points), max(x for x, _ in curve.points)]
     points = " ".join(f"{across.at(x)},{up.at(math.exp(offset + slope * math.log(x)))}" for x in ends)
     return f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-dasharray="5 3"/>'
+
+
+def _time(seconds: float) -> str:
+    for size, unit in ((1, "s"), (1e-3, "ms")):
+        if seconds >= size:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds * 1e6:g} µs"
 
 
 def _number(value: float) -> str:

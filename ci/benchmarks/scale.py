@@ -13,18 +13,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import corpus, madescip, semantic
-from benchmarks.measure import Curve, Section, child, environment, gitindex, summary, timed
+from benchmarks.measure import SECONDS, Curve, Section, child, environment, gitindex, summary, timed
 
-SECONDS = "seconds"
 WORDS = ("provide", "Effect", "schedule", "makeRuntime", "decodeUnknown")
 
 
 def run(cache: Path, quick: bool) -> Section:
     what = corpus.TYPESCRIPT if quick else corpus.DJANGO
     runs = 2 if quick else 5
+    grown = {copies: Store(cache, what, copies) for copies in (1, 2, 4, 8)}
     curves = [
-        *_repository(cache, what, runs),
-        _changes(cache, what, 1 if quick else 3),
+        *_repository(grown, runs),
+        _changes(grown[8 if quick else 1], 1 if quick else 3),  # a thousand files are more than one copy has
         *_segments(cache, runs),
         *_occurrences(cache, (100_000, 300_000) if quick else (100_000, 300_000, 1_000_000, 5_000_000)),
         _writers(cache, runs),
@@ -40,7 +40,7 @@ def run(cache: Path, quick: bool) -> Section:
 class Store:
     """A repository and an index home of its own."""
 
-    def __init__(self, cache: Path, what: str, copies: int, name: str = "scale") -> None:
+    def __init__(self, cache: Path, what: str, copies: int = 1, name: str = "scale") -> None:
         self.root = corpus.repository(what, cache, copies)
         self.home = cache / "homes" / f"{name}-{corpus.label(what)}-x{copies}"
         shutil.rmtree(self.home, ignore_errors=True)
@@ -67,11 +67,10 @@ class Store:
         return timed(lambda: child(gitindex(*arguments), self.root, self.env), runs).median
 
 
-def _repository(cache: Path, what: str, runs: int) -> Iterator[Curve]:
+def _repository(grown: dict[int, Store], runs: int) -> Iterator[Curve]:
     names = ("full build", "sync of one file", "sync with nothing to do", "cold lexical search")
     costs: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    for copies in (1, 2, 4, 8):
-        store = Store(cache, what, copies)
+    for copies, store in grown.items():
         found = (
             store.built,
             store.changed(runs + 1),
@@ -83,8 +82,7 @@ def _repository(cache: Path, what: str, runs: int) -> Iterator[Curve]:
     return (Curve(name, "copies of the repository", SECONDS, tuple(points)) for name, points in costs.items())
 
 
-def _changes(cache: Path, what: str, runs: int) -> Curve:
-    store = Store(cache, what, 8 if what == corpus.TYPESCRIPT else 1, "changes")
+def _changes(store: Store, runs: int) -> Curve:
     points = [(float(count), store.changed(runs, count)) for count in (1, 10, 100, 1000)]
     return Curve("sync", "changed files", SECONDS, tuple(points))
 
@@ -96,7 +94,7 @@ def _segments(cache: Path, runs: int) -> Iterator[Curve]:
     from gitindex.ops.sync import sync
     from gitindex.ops.target import SyncOptions
 
-    store = Store(cache, corpus.TYPESCRIPT, 1, "segments")
+    store = Store(cache, corpus.TYPESCRIPT, name="segments")
     codebase = open_codebase(store.root, Environment(store.home))
     names = (
         "sync of one file, same process",
@@ -165,7 +163,7 @@ def _occurrences(cache: Path, sizes: Sequence[int]) -> Iterator[Curve]:
 
 def _writers(cache: Path, runs: int) -> Curve:
     """So many processes at once, each after an edit of its own: the time until all of them are done."""
-    store = Store(cache, corpus.TYPESCRIPT, 1, "writers")
+    store = Store(cache, corpus.TYPESCRIPT, name="writers")
     command = gitindex("sync", "--json", "--wait", "600")
     points = []
     for writers in (1, 2, 4, 8):

@@ -54,12 +54,18 @@ def test_a_drawing_names_its_axes_and_its_slope():
     assert len(drawn) < 8000
 
 
-def page() -> str:
+def test_small_times_are_told_in_small_units():
+    drawn = plot.svg("t", [Curve("refs", "occurrences", "seconds", ((1.0, 2e-5), (10.0, 3.0)))])
+    for text in (">10 µs<", ">1 ms<", ">100 ms<", ">10 s<"):
+        assert text in drawn
+
+
+def page(*, quick: bool = True) -> str:
     found = {
         "build": Section(rows=[Row("full build, no vectors", "3 s", "1 s", 3.0, 2.5), Row("size", "1", "2", 0.5, 1.0)]),
         "scale": Section(curves=[Curve("sync", "files", "seconds", ((1.0, 1.0), (2.0, 4.0)), "note")]),
     }  # fmt: skip
-    about = report.machine(quick=True)
+    about = report.machine(quick)
     return report.page(about, found, {"build": 1.0, "scale": 2.0}, {"seconds by files": "files-seconds.svg"})
 
 
@@ -71,8 +77,26 @@ def test_the_page_tells_everything():
     assert "| 1: 1, 2: 4 | 2.00 | note |" in text
     assert "![seconds by files](files-seconds.svg)" in text
     places = re.findall(r'<a id="([^"]+)"></a>', text)
-    assert len(places) == len(set(places)) == 3
+    assert len(places) == len(set(places)) == 5
     assert set(re.findall(r"\(#([^)]+)\)", text)) <= set(places)
+
+
+def test_the_page_has_a_table_of_contents():
+    text = page()
+    assert "- [Full build](#build): 1 of 2 bounds kept\n- [Growth](#scale)\n" in text
+    assert set(report.ABOUT) == set(report.TITLES)
+    for name in ("build", "scale"):
+        assert report.ABOUT[name] in text
+
+
+def test_a_quick_run_is_not_mistaken_for_a_full_one():
+    assert report.QUICK in page()
+    assert report.QUICK not in page(quick=False)
+
+
+def test_what_did_not_run_is_missed_with_its_reason():
+    told = report.missed({"peers": Section(rows=[Row.failed("peers", "no network")])})
+    assert "- [peers](#peers-peers): did not run; no network." in told
 
 
 def test_the_page_has_no_host_and_no_directory():
