@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import corpus
-from benchmarks.measure import Row, child, disk, environment, gitindex, mebibytes, show, summary
+from benchmarks.measure import Row, child, disk, environment, gitindex, mebibytes, show, summary, weighed
 
 
 def run(cache: Path, quick: bool) -> list[Row]:
@@ -75,12 +76,12 @@ def _build(root: Path, home: Path, provider: str):
     configured = root / ".gitindex.toml"
     configured.write_text(f'[embedding]\nprovider = "{provider}"\n')
     try:
-        done = child(gitindex("sync", "--full", "--json"), root, environment(home))
+        done = weighed(gitindex("sync", "--full", "--json"), root, environment(home))
         status = json.loads(child(gitindex("status", "--json"), root, environment(home)).out)
     finally:
         configured.unlink()
     report = {**json.loads(done.out), "text_bytes": status["counts"]["text_bytes"]}
-    return type(done)(done.wall, done.cpu, done.peak_rss, json.dumps(report))
+    return replace(done, out=json.dumps(report))
 
 
 def floor(root: Path, cache: Path) -> tuple[float, float]:

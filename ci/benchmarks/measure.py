@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +58,24 @@ def timed(
     return summary(samples)
 
 
+_STARTER = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+"""
+
+
 @dataclass(frozen=True)
 class Child:
     wall: float
     cpu: float
-    peak_rss: int  # bytes, of the largest process
     out: str
+    peak_rss: int = 0  # bytes, of the largest process; only `weighed` tells
 
 
 def child(command: Sequence[str], cwd: Path, env: dict[str, str], ok: tuple[int, ...] = (0,)) -> Child:
-    """Run one process tree and account for it: CPU by its own clock, memory by the kernel's high-water mark."""
+    """Run one process tree and account for its time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.perf_counter()
     process = subprocess.Popen(
@@ -79,7 +87,18 @@ def child(command: Sequence[str], cwd: Path, env: dict[str, str], ok: tuple[int,
     if process.returncode not in ok:
         sys.exit(f"{' '.join(command)} failed ({process.returncode}): {err}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Child(wall, cpu, after.ru_maxrss * 1024, out)
+    return Child(wall, cpu, out)
+
+
+def weighed(command: Sequence[str], cwd: Path, env: dict[str, str]) -> Child:
+    """The same, with the kernel's high-water mark of the memory.
+
+    A process is charged with what the one that started it held at that moment, and this one may hold a lot: a small one
+    starts it. What that takes is far below what is weighed.
+    """
+    done = child([sys.executable, "-I", "-S", "-c", _STARTER, *command], cwd, env)
+    out, _, peak = done.out.rstrip().rpartition("\n")
+    return replace(done, out=out, peak_rss=int(peak) * 1024)
 
 
 def gitindex(*arguments: str) -> list[str]:

@@ -222,8 +222,8 @@ def code_index_mcp(desk: Desk) -> Found:
 
 
 def aider(desk: Desk) -> Found:
-    if not (desk.whole or (desk.cache / "peers" / "aider-chat" / "complete").exists()):
-        raise Missing("690 MB of packages, which only a full run installs")
+    if not desk.whole:
+        return Found(missing="left out of a quick run: 690 MB of packages, and most of a minute")
     tool = tools.python("aider-chat==0.86.2", desk.cache, 900)
     found = _driven(desk, tool, "aider_map.py")
     return Found(version="0.86.2", **found)

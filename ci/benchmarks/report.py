@@ -196,7 +196,7 @@ def curves(found: list[Curve], drawings: dict[str, str]) -> str:
     for curve in found:
         points = ", ".join(f"{_short(x)}: {_short(y)}" for x, y in curve.points)
         slope = f"{curve.slope:.2f}" if curve.slope is not None else ""
-        place = f'<a id="{anchor("scale", curve.name)}"></a>'
+        place = f'<a id="{anchor("scale", f"{curve.name} by {curve.x}")}"></a>'
         lines.append(f"| {place}{curve.name}, {curve.y} | {curve.x} | {points} | {slope} | {curve.note} |")
     lines += [
         "",

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from benchmarks import corpus
-from benchmarks.measure import Row, child, environment, gitindex, show
+from benchmarks.measure import Row, child, environment, gitindex, show, weighed
 from benchmarks.recording import recorded
 
 DELTAS = 20
@@ -89,7 +89,7 @@ def _measure(what: str, root: Path, home: Path, index: Path, *more: str) -> dict
     command = [sys.executable, "-m", "benchmarks.semantic", what, str(root), str(index), *more]
     here = str(Path(__file__).resolve().parents[1])
     given = environment(home)
-    done = child(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
+    done = weighed(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
     found: dict = json.loads(done.out)
     return found
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from benchmarks import corpus, madescip, peers, profile
+from benchmarks import corpus, madescip, measure, peers, profile
 from benchmarks.tools import Missing
 
 from gitindex.scip.reader import IndexFile
@@ -22,6 +23,15 @@ TRACE = """\
 10:00:00.0 file.c:1 | d0 | main | child_exit   |     | 0.013 | 0.003 |     | [ch1] pid:2 code:0
 10:00:00.0 file.c:1 | d0 | main | exit         |     | 0.020 |       |     | code:0
 """
+
+
+def test_a_process_is_not_charged_with_the_memory_of_ours(tmp_path: Path):
+    """Linux counts what the starting process held as its child's peak."""
+    ours = bytearray(b"x") * (300 << 20)
+    done = measure.weighed([sys.executable, "-c", "print('one'); print('two')"], tmp_path, {})
+    assert done.out == "one\ntwo"
+    assert 1 << 20 < done.peak_rss < len(ours) // 2
+    assert measure.weighed(["true"], tmp_path, {"PATH": "/usr/bin:/bin"}).out == ""
 
 
 def test_stacks_are_counted_by_function():

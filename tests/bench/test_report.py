@@ -63,7 +63,9 @@ def test_small_times_are_told_in_small_units():
 def page(*, quick: bool = True) -> str:
     found = {
         "build": Section(rows=[Row("full build, no vectors", "3 s", "1 s", 3.0, 2.5), Row("size", "1", "2", 0.5, 1.0)]),
-        "scale": Section(curves=[Curve("sync", "files", "seconds", ((1.0, 1.0), (2.0, 4.0)), "note")]),
+        "scale": Section(curves=[
+            Curve("sync", x, "seconds", ((1.0, 1.0), (2.0, 4.0)), "note") for x in ("files", "segments")
+        ]),
     }  # fmt: skip
     about = report.machine(quick)
     return report.page(about, found, {"build": 1.0, "scale": 2.0}, {"seconds by files": "files-seconds.svg"})
@@ -77,7 +79,7 @@ def test_the_page_tells_everything():
     assert "| 1: 1, 2: 4 | 2.00 | note |" in text
     assert "![seconds by files](files-seconds.svg)" in text
     places = re.findall(r'<a id="([^"]+)"></a>', text)
-    assert len(places) == len(set(places)) == 5
+    assert len(places) == len(set(places)) == 6
     assert set(re.findall(r"\(#([^)]+)\)", text)) <= set(places)
 
 
