@@ -57,5 +57,34 @@ def test_a_benchmark_that_cannot_run_is_a_missed_row(
     assert row.value == "did not run"
 
 
+def test_all_runs_whole_and_survives_its_parts(
+    bench: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """One fails as nobody foresaw; the others are measured, and everything is written."""
+    curve = Curve("sync", "changed files", "seconds", ((1.0, 0.5), (10.0, 0.9)))
+
+    def broken(_cache: Path, _quick: bool) -> Section:
+        raise RuntimeError("unforeseen")
+
+    def works(_cache: Path, quick: bool) -> Section:
+        assert not quick
+        return Section(rows=[Row("a", "1", "2", 0.5, 1.0)], curves=[curve])
+
+    for name in bench.NAMES:
+        run = broken if name == "sync" else works
+        monkeypatch.setitem(sys.modules, f"benchmarks.{name}", SimpleNamespace(run=run))  # type: ignore[arg-type]
+    page, numbers, plots = tmp_path / "page.md", tmp_path / "numbers.json", tmp_path / "plots"
+    asked = ["ci/bench", "all", "--json", numbers, "--markdown", page, "--plots", plots, "--cache", tmp_path]
+    monkeypatch.setattr(sys, "argv", [str(part) for part in asked])
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("GITINDEX_HOME", str(tmp_path))
+    assert bench.main() == 1
+    assert list(json.loads(numbers.read_text())["results"]) == list(bench.NAMES)
+    text = page.read_text()
+    assert "[sync](#sync-sync): did not run; RuntimeError: unforeseen." in text
+    assert f"{len(bench.NAMES) - 1} of {len(bench.NAMES)} bounds kept" in text
+    assert [path.suffix for path in plots.iterdir()] == [".svg"]
+
+
 def test_every_benchmark_has_a_title(bench: ModuleType):
     assert set(bench.NAMES) == set(report.TITLES)
