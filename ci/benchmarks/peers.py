@@ -51,8 +51,8 @@ ABOUT = {
         "references, text, ranking, incremental update",
     ),
     "GNU global": (
-        "definitions and references by name, incremental",
-        "rank, search text by relevance, know commits",
+        "definitions by name, incremental (Python through universal-ctags; references of other languages)",
+        "references in Python unless Pygments parses it, rank, search text by relevance, know commits",
     ),
     "code-index-mcp": (
         "symbols of seven languages, text search through grep tools, over MCP (query: of a running server)",
