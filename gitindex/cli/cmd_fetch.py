@@ -13,7 +13,7 @@ from gitindex.cli.transfer import transfer_bar
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.fetch import FetchOptions, fetch
 from gitindex.ops.fetchreport import FetchReport
-from gitindex.ops.maintain import after_sync
+from gitindex.ops.upkeep import after_sync
 
 
 @command("Get the index of this commit from the team's remote: verified, and caught up with your changes.")

@@ -16,9 +16,9 @@ from gitindex.hooks import install as native
 from gitindex.hooks import precommit
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.fetch import fetch, is_pinned
-from gitindex.ops.maintain import after_sync
 from gitindex.ops.settings import write_settings
 from gitindex.ops.sync import sync
+from gitindex.ops.upkeep import after_sync
 
 _PRE_COMMIT = ".pre-commit-config.yaml"
 

@@ -31,7 +31,7 @@ def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, wait: f
     with bar(not call.as_json) as progress, answered(codebase):
         report = sync(codebase, options, progress)
     if not report.noop:
-        from gitindex.ops.maintain import after_sync  # late: nothing to do needs no upkeep (UI-3)
+        from gitindex.ops.upkeep import after_sync  # late: nothing to do needs no upkeep (UI-3)
 
         after_sync(codebase)
     return Answer(report_json(report), report_text(report))

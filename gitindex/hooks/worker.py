@@ -191,9 +191,9 @@ def _index_once(root: Path, commit_only: bool) -> str:
     """One incremental sync of the real index; imported late, because most workers find the lock taken."""
     from gitindex import config
     from gitindex.ops.codebase import open_codebase
-    from gitindex.ops.maintain import after_sync
     from gitindex.ops.sync import sync
     from gitindex.ops.target import SyncOptions
+    from gitindex.ops.upkeep import after_sync
     from gitindex.store import atomic
 
     config.calm_numpy()

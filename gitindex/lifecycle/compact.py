@@ -27,8 +27,6 @@ from gitindex.store.layout import Layout
 from gitindex.store.publish import Staged
 from gitindex.view.snapshot import SnapshotView, open_active
 
-OVERDUE_SEGMENTS = 48
-OVERDUE_TOMBSTONES = 200_000
 MAX_SEGMENTS = 64
 MAX_TOMBSTONES = 250_000
 
@@ -40,10 +38,6 @@ class CompactReport:
     segments_after: int
     tombstones_before: int
     rebased: bool
-
-
-def overdue(manifest: Manifest) -> bool:
-    return len(manifest.segments) >= OVERDUE_SEGMENTS or manifest.tombstone_count >= OVERDUE_TOMBSTONES
 
 
 def worthwhile(manifest: Manifest) -> bool:

@@ -1,4 +1,4 @@
-"""Upkeep: gc, compaction, store inventory and removal, upgrades."""
+"""Store inventory and removal, upgrades."""
 
 from __future__ import annotations
 
@@ -7,45 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitindex.config import Environment
-from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseHeld
+from gitindex.errors import IncompatibleVersion, IntegrityError
 from gitindex.indexing.write import Progress
-from gitindex.lifecycle import check, compact, control, gc
+from gitindex.lifecycle import check, control
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.report import SyncReport
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
-from gitindex.store import lease, manifests, state, steps, stores
+from gitindex.store import lease, state, steps, stores
 from gitindex.store.layout import Layout, builds_dir
 from gitindex.store.stores import StoreInfo
 from gitindex.view.snapshot import SnapshotView, open_active
 
 UNUSED_DAYS = 30
-_MANY_SNAPSHOTS = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Upkeep:
-    """What a sync did besides publishing."""
-
-    compacted: bool = False
-    collected: bool = False
-
-
-def after_sync(codebase: Codebase) -> Upkeep:
-    """Compact when overdue, collect when snapshots pile up. Being busy is a reason to leave it to the next sync."""
-    layout = codebase.layout
-    with stores.writing(codebase.mode):
-        try:
-            manifest = manifests.active(layout)
-            compacted = manifest is not None and compact.overdue(manifest)
-            if compacted:
-                compact.compact_deltas(layout, wait=0)
-            collected = len(manifests.ids(layout)) > _MANY_SNAPSHOTS
-            if collected:
-                gc.collect(layout, wait=0)
-        except LeaseHeld:
-            return Upkeep()
-    return Upkeep(compacted, collected)
 
 
 def inventory(environment: Environment) -> list[StoreInfo]:

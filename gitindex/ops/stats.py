@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gitindex.lifecycle import compact
+from gitindex.lifecycle import due
 from gitindex.model.manifest import Artifact, Manifest
 from gitindex.ops.codebase import Codebase
 from gitindex.store import log, manifests
@@ -53,7 +53,7 @@ def _compaction(view: SnapshotView) -> dict[str, Any]:
         size = sum(artifact.size_bytes for artifact in segment.artifacts)
         saved += size * max(0, segment.rows - live) / max(1, segment.rows)
     return {
-        "overdue": compact.overdue(view.manifest),
+        "overdue": due.overdue(view.manifest),
         "segments_after": min(1, len(view.manifest.segments)),
         "bytes_saved": round(saved),
     }

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import ConfigError, GitindexError, PublishBlocked, UsageError
-from gitindex.lifecycle import compact
+from gitindex.lifecycle import due
 from gitindex.ops import outgoing
 from gitindex.ops.build import build
 from gitindex.ops.buildarea import built, open_area
@@ -264,7 +264,7 @@ def test_builds_are_compacted_before_readers_have_to(team: Team):
         team.commit(f"{number}", **{"b.py": f"def beta(): return {number}\n"})
         made = team.build()
     assert made.segments < 24
-    assert made.segments < compact.OVERDUE_SEGMENTS
+    assert made.segments < due.OVERDUE_SEGMENTS
     team.push()
     clone = team.clone()
     team.trust(clone)

@@ -10,9 +10,9 @@ import pytest
 
 from gitindex.errors import StoreUnwritable, UsageError
 from gitindex.ops.codebase import fresh_state, open_codebase
-from gitindex.ops.maintain import after_sync
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
+from gitindex.ops.upkeep import after_sync
 from gitindex.store import stores
 from tests import harness
 from tests.gitrepo import GitRepo

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.errors import LeaseHeld
-from gitindex.lifecycle import compact, gc, retention
+from gitindex.lifecycle import compact, due, gc, retention
 from gitindex.model.ids import ulid
-from gitindex.ops import maintain
+from gitindex.ops import upkeep
 from gitindex.store import manifests
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -146,8 +146,8 @@ def test_compaction_gives_way_to_a_reindex(repo: GitRepo):
 @pytest.mark.slow
 def test_compaction_happens_when_overdue(repo: GitRepo):
     """SN-8: 48 segments, by the sync that brings the 48th."""
-    history(repo, compact.OVERDUE_SEGMENTS)
-    assert maintain.after_sync(harness.codebase(repo.root)).compacted
+    history(repo, due.OVERDUE_SEGMENTS)
+    assert upkeep.after_sync(harness.codebase(repo.root)).compacted
     with harness.view(repo.root) as view:
         assert len(view.manifest.segments) == 1
     assert harness.audited(repo.root).clean
@@ -157,12 +157,12 @@ def test_overdue_is_a_matter_of_counts(repo: GitRepo, monkeypatch: pytest.Monkey
     """SN-8, IDX.MUST.007."""
     history(repo, 3)
     with harness.view(repo.root) as view:
-        assert not compact.overdue(view.manifest)
-        monkeypatch.setattr(compact, "OVERDUE_SEGMENTS", 3)
-        assert compact.overdue(view.manifest)
+        assert not due.overdue(view.manifest)
+        monkeypatch.setattr(due, "OVERDUE_SEGMENTS", 3)
+        assert due.overdue(view.manifest)
         monkeypatch.undo()
-        monkeypatch.setattr(compact, "OVERDUE_TOMBSTONES", 1)
-        assert compact.overdue(view.manifest)
+        monkeypatch.setattr(due, "OVERDUE_TOMBSTONES", 1)
+        assert due.overdue(view.manifest)
 
 
 def test_repair_rebuilds_only_what_was_damaged(repo: GitRepo):
