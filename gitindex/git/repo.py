@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from gitindex.errors import GitError
-from gitindex.git.run import Stream, run
+from gitindex.git.run import run
 from gitindex.model.frozen import frozen
 
 # `rev-parse` echoes options it does not know: a separator that survives newlines in directory names.
@@ -74,24 +74,19 @@ def discover(path: Path) -> Repo | None:
 
 def head(repo: Repo) -> Head:
     """HEAD as it is now; `commit` is None only when the branch has no commit yet."""
-    with Stream(repo.root, "cat-file", "--batch-check=%(objectname)") as answers:
-        commit = _ask(answers, "HEAD^{commit}")
-        tree = _ask(answers, f"{commit}^{{tree}}") if commit else None
-    if commit is None:
+    found = _commit(repo, "HEAD")
+    if found is None:
         _require_unborn(repo)
-    elif tree is None:
-        raise GitError(f"the tree of commit {commit} is missing", hint="git fsck")
+    commit, tree = found or (None, None)
     return Head(commit, tree, _branch(repo))
 
 
 def resolve(repo: Repo, rev: str) -> Head:
     """The commit and tree a revision names. Raises GitError for a name git does not know."""
     if rev and "\n" not in rev:
-        with Stream(repo.root, "cat-file", "--batch-check=%(objectname)") as answers:
-            commit = _ask(answers, f"{rev}^{{commit}}")
-            tree = _ask(answers, f"{commit}^{{tree}}") if commit else None
-        if commit and tree:
-            return Head(commit, tree, None)
+        found = _commit(repo, rev)
+        if found is not None:
+            return Head(*found, None)
     raise GitError(f"unknown revision: {rev!r}", hint="git log --oneline --all")
 
 
@@ -160,10 +155,13 @@ def _refusal(error: GitError, start: Path) -> GitError:
     )
 
 
-def _ask(answers: Stream, name: str) -> str | None:
-    answers.send(os.fsencode(name) + b"\n")
-    line = answers.line().decode("utf-8", "replace")
-    return None if line.endswith((" missing", " ambiguous")) else line
+def _commit(repo: Repo, rev: str) -> tuple[str, str] | None:
+    """The commit that `rev` names and its tree, from one object: `rev` may move between two questions."""
+    out = run(repo.root, "cat-file", "--batch", stdin=os.fsencode(f"{rev}^{{commit}}\n"))
+    said, content = out.split(b"\n", 1)
+    if said.endswith((b" missing", b" ambiguous")):
+        return None
+    return said.split(b" ", 1)[0].decode(), content.split(b"\n", 1)[0].removeprefix(b"tree ").decode()
 
 
 def _require_unborn(repo: Repo) -> None:
