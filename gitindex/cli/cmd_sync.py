@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +14,10 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.hooks import note
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.report import SyncReport
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.present import looking
+
+if TYPE_CHECKING:
+    from gitindex.ops.report import SyncReport
 
 
 @command("Index what changed since the last snapshot and publish a new one.")
@@ -27,9 +29,17 @@ from gitindex.ops.target import SyncOptions
 )
 def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, wait: float) -> Answer:
     codebase = open_codebase(call.path, call.environment)
-    options = SyncOptions(full=full, commit_only=commit_only, allow_degraded=allow_degraded, lease_wait=wait)
-    with bar(not call.as_json) as progress, answered(codebase):
-        report = sync(codebase, options, progress)
+    with ExitStack() as stack:
+        progress = stack.enter_context(bar(not call.as_json))
+        stack.enter_context(answered(codebase))
+        look = None if full or commit_only else stack.enter_context(looking(codebase))
+        from gitindex.ops.sync import sync  # late: git looks at the working tree while this loads
+        from gitindex.ops.target import SyncOptions
+
+        options = SyncOptions(
+            full=full, commit_only=commit_only, allow_degraded=allow_degraded, lease_wait=wait
+        )
+        report = sync(codebase, options, progress, look)
     if not report.noop:
         from gitindex.ops.upkeep import after_sync  # late: nothing to do needs no upkeep (UI-3)
 

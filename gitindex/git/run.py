@@ -95,14 +95,11 @@ class Pending:
             self.close()
             raise
 
-    def results(self, timeout: float = 120) -> list[bytes]:
-        """What each command wrote: the wall time of the slowest. One that failed is run again, as `run` does."""
-        pairs = list(zip(self._children, self._commands, strict=True))
-        outs = [_finish(child, None, timeout, args)[0] for child, args in pairs]
-        return [
-            out if child.returncode == 0 else run(self._root, *args, timeout=timeout)
-            for out, (child, args) in zip(outs, pairs, strict=True)
-        ]
+    def result(self, number: int, timeout: float = 120) -> bytes:
+        """What one command wrote, to be asked for once. One that failed is run again, as `run` does."""
+        child, args = self._children[number], self._commands[number]
+        out, _ = _finish(child, None, timeout, args)
+        return out if child.returncode == 0 else run(self._root, *args, timeout=timeout)
 
     def close(self) -> None:
         for child in self._children:

@@ -2,7 +2,7 @@
 
 A path is listed when its bytes may differ from HEAD's tree. Files that are absent by choice (sparse checkout,
 assume-unchanged) and submodules are no differences. Untracked files obey `.gitignore` files alone (CF-3).
-`Looking` has git do this while the caller does something else.
+`Looking` has git do this while the caller does something else; what it says of tracked files is there first.
 """
 
 from __future__ import annotations
@@ -50,21 +50,26 @@ class Looking:
 
     def __init__(self, repo: Repo, *, untracked: bool = True) -> None:
         self._repo = repo
+        self._untracked = untracked
         self._pending = Pending(repo.root, _STATUS, *([_OTHERS] if untracked else []))
+
+    @cached_property
+    def tracked(self) -> Seen:
+        """HEAD and tracked files alone, while git still walks the directories. Raises GitError."""
+        records = self._pending.result(0).split(b"\0")[:-1]
+        return Seen(_commit(records), tuple(sorted(_tracked(self._repo, records))))
 
     @cached_property
     def seen(self) -> Seen:
         """Nested repositories come without their slash. Raises GitError."""
-        status, *others = self._pending.results()
-        records = status.split(b"\0")[:-1]
-        found = dict(_tracked(self._repo, records))
-        for name in others[0].split(b"\0")[:-1] if others else ():
+        found = dict(self.tracked.dirty)
+        for name in self._pending.result(1).split(b"\0")[:-1] if self._untracked else ():
             path = name.removesuffix(b"/")
             if path in found:  # dropped from the index, kept on disk: still there, perhaps changed
                 found[path] = "modified"
             else:
                 found[path] = "nested" if name.endswith(b"/") else "untracked"
-        return Seen(_commit(records), tuple(Dirty(path, found[path]) for path in sorted(found)))
+        return Seen(self.tracked.commit, tuple(Dirty(path, found[path]) for path in sorted(found)))
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""The locked part of a sync: under the lease, plan on what is active then, write, publish.
+"""The locked part of a sync: under the lease, a plan for what is active then, write, publish.
 
 Loaded only once there is something to do: finding that there is nothing must not wait for the indexer (UI-3).
 """
@@ -23,10 +23,12 @@ from gitindex.ops.base import Base, ChooseBase, choose_base
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.eligible import make_policy
 from gitindex.ops.report import SyncReport, published, unchanged
-from gitindex.ops.target import SyncOptions, ignore_fingerprint, make_plan, moved, open_source
+from gitindex.ops.target import Outlook, SyncOptions, ignore_fingerprint, make_plan, open_source
+from gitindex.segment import chunks
 from gitindex.source.candidate import Source
-from gitindex.store import atomic, lease, publish, state, steps, stores
+from gitindex.store import atomic, lease, manifests, publish, state, steps, stores
 from gitindex.store.integrity import Verifier
+from gitindex.store.layout import Layout
 from gitindex.store.progress import indexing_state
 from gitindex.view.snapshot import SnapshotView
 
@@ -36,11 +38,13 @@ def locked_sync(
     options: SyncOptions,
     progress: Progress,
     started: float,
-    choose: ChooseBase | None = None,
+    choose: ChooseBase = choose_base,
+    seen: Outlook | None = None,
 ) -> SyncReport:
-    """Sync under the lease, on the base that `choose` picks there."""
+    """Sync under the lease: as `seen` before it, or where that is outdated on the base that `choose` picks there."""
     layout = codebase.layout
-    stores.create(layout, fresh_state(codebase))
+    if stores.existing(layout, codebase.mode) is None:
+        stores.create(layout, fresh_state(codebase))
     txn = ulid()
     with ExitStack() as stack:
         stack.enter_context(atomic.storage(layout.base))
@@ -48,9 +52,12 @@ def locked_sync(
         hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
         held = stack.enter_context(hold)
         stack.callback(atomic.remove_tree, layout.transaction(txn))  # a failed try leaves nothing behind
-        base = (choose or choose_base)(codebase, options, stack)
-        source = stack.enter_context(open_source(codebase, options, bulk=base.view is None))
-        plan = make_plan(codebase, base.view, source, options, whole=base.whole)
+        if seen is not None and _current(seen, held, layout):
+            base, source, plan = Base(seen.view), seen.source, seen.plan
+        else:
+            base = choose(codebase, options, stack)
+            source = stack.enter_context(open_source(codebase, options, bulk=base.view is None))
+            plan = make_plan(codebase, base.view, source, options, whole=base.whole)
         if _settled(base, plan, source):
             assert base.view is not None
             return unchanged(base.view.manifest, started)
@@ -71,10 +78,22 @@ def locked_sync(
         return published(manifest, outcome, task.vectors, phases, started, written, base.seeded_from)
 
 
+def _current(seen: Outlook, held: lease.Lease, layout: Layout) -> bool:
+    """May what was seen without the lease be acted upon? Only when nothing was published since git began to look:
+    a sync with newer eyes must not be undone. What was edited since is the next sync's, as if this one had begun
+    earlier; after a wait that would be too long ago to be what anybody expects."""
+    return not held.waited and manifests.active_id(layout) == seen.view.manifest.snapshot_id
+
+
+def load() -> None:
+    """Import now what a publish imports late: for a caller that has to wait for something else anyway."""
+    chunks.load()
+
+
 def _settled(base: Base, plan: Plan, source: Source) -> bool:
     if base.view is None or base.seeded_from or base.whole:
         return False
-    return plan.empty and not plan.errors and not moved(base.view.manifest, source)
+    return Outlook(base.view, source, plan).settled
 
 
 def _nothing_on_top(base: Base, plan: Plan, source: Source) -> bool:

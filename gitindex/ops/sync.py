@@ -1,6 +1,7 @@
 """`sync`: bring the index to the present tree and publish it as one snapshot.
 
-Plan, lease, plan again on what is active then, write, publish. Nothing to do costs no lease and no write.
+Look, plan, lease, write, publish; looks and plans again where another writer was quicker to the lease. Nothing to do
+costs no lease, no write and no indexer. Git looks while the caller and the indexer load.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
+from gitindex.git.status import Looking
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.present import Look
 from gitindex.ops.report import SyncReport, elapsed, unchanged
-from gitindex.ops.target import SyncOptions, make_plan, moved, open_source
+from gitindex.ops.target import Outlook, SyncOptions, make_plan, open_source
+from gitindex.source.gittree import differs
 from gitindex.store import log, state, stores
 from gitindex.view.snapshot import SnapshotView, open_active
 
@@ -23,22 +27,68 @@ if TYPE_CHECKING:
 
 
 def sync(
-    codebase: Codebase, options: SyncOptions | None = None, progress: Progress = lambda _p, _d, _t: None
+    codebase: Codebase,
+    options: SyncOptions | None = None,
+    progress: Progress = lambda _p, _d, _t: None,
+    look: Look | None = None,
 ) -> SyncReport:
-    """Index what changed and publish it.
+    """Index what changed and publish it. `look` is one the caller began before; without it git is asked now.
 
     Raises LeaseHeld, LeaseLost, PublishBlocked, GitError, IntegrityError, StorageFull, StoreUnwritable.
     """
     chosen = options or SyncOptions()
     started = time.monotonic()
-    report = None if chosen.full else _nothing_to_do(codebase, chosen, started)
-    if report is not None:
-        return report
+    with ExitStack() as stack:
+        seen = None if chosen.full else _outlook(codebase, chosen, look, stack)
+        if seen is not None and seen.settled:
+            state.touch_used(codebase.layout)
+            return unchanged(seen.view.manifest, started)
+        return _publish(codebase, chosen, progress, started, seen)
+
+
+def _outlook(
+    codebase: Codebase, options: SyncOptions, begun: Look | None, stack: ExitStack
+) -> Outlook | None:
+    """What there is to do over the active snapshot, found without the lease; None when there is no snapshot."""
+    view = open_active(codebase.layout)
+    if view is None:
+        return None
+    stack.enter_context(view)
+    look = _looking(codebase, options, view, begun, stack)
+    if look is not None and _busy_ahead(codebase, view, look):
+        from gitindex.ops import locked  # git still looks for untracked files: time to load the indexer
+
+        locked.load()
+    source = stack.enter_context(open_source(codebase, options, bulk=False, look=look))
+    return Outlook(view, source, make_plan(codebase, view, source, options))
+
+
+def _looking(
+    codebase: Codebase, options: SyncOptions, view: SnapshotView, begun: Look | None, stack: ExitStack
+) -> Looking | None:
+    if codebase.repo is None or options.commit_only:
+        return None
+    if begun is not None and begun.snapshot_id == view.manifest.snapshot_id:
+        return begun.looking
+    return stack.enter_context(Looking(codebase.repo, untracked=codebase.settings.index.untracked))
+
+
+def _busy_ahead(codebase: Codebase, view: SnapshotView, look: Looking) -> bool:
+    """Do HEAD and tracked files alone say that there is work?"""
+    assert codebase.repo is not None
+    if look.tracked.commit != view.manifest.git.head_sha:
+        return True
+    return differs(codebase.repo, look.tracked, view.overlay(), codebase.settings.index.limits.file_bytes)
+
+
+def _publish(
+    codebase: Codebase, options: SyncOptions, progress: Progress, started: float, seen: Outlook | None
+) -> SyncReport:
     from gitindex.ops.locked import locked_sync  # late: the indexer is loaded only when there is work (UI-3)
 
     try:
-        with _exact_facts(codebase, chosen) as before:
-            report = locked_sync(codebase, chosen, progress, started)
+        with _exact_facts(codebase, options) as before:
+            report = locked_sync(codebase, options, progress, started, seen=seen)
             if before is not None:
                 report = _carried(codebase, before, report)
     except GitindexError as error:
@@ -81,18 +131,3 @@ def _carried(codebase: Codebase, before: SnapshotView, report: SyncReport) -> Sy
         log.append(codebase.layout, "exact_facts_lost", code=error.code)
         return report
     return report if found is None else replace(report, snapshot_id=found)
-
-
-def _nothing_to_do(codebase: Codebase, options: SyncOptions, started: float) -> SyncReport | None:
-    """A report when the active snapshot already is the present tree; needs no lease."""
-    with ExitStack() as stack:
-        view = open_active(codebase.layout)
-        if view is None:
-            return None
-        stack.enter_context(view)
-        source = stack.enter_context(open_source(codebase, options, bulk=False))
-        plan = make_plan(codebase, view, source, options)
-        if not plan.empty or plan.errors or moved(view.manifest, source):
-            return None
-        state.touch_used(codebase.layout)
-        return unchanged(view.manifest, started)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gitindex import config
 from gitindex.files.ignore import fingerprint
+from gitindex.git.status import Looking
 from gitindex.indexing.plan import Plan, Planner
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
@@ -39,7 +40,24 @@ class SyncOptions:
     share: Callable[[str], bool] | None = None  # the paths to write; None: all (RE-8)
 
 
-def open_source(codebase: Codebase, options: SyncOptions, *, bulk: bool) -> Source:
+@frozen
+class Outlook:
+    """What a sync would do. `source` was opened while `view` was the active snapshot."""
+
+    view: SnapshotView
+    source: Source
+    plan: Plan
+
+    @property
+    def settled(self) -> bool:
+        """The snapshot already is the present tree."""
+        return self.plan.empty and not self.plan.errors and not _moved(self.view.manifest, self.source)
+
+
+def open_source(
+    codebase: Codebase, options: SyncOptions, *, bulk: bool, look: Looking | None = None
+) -> Source:
+    """`look` is one that has begun, for a working tree."""
     limit = codebase.settings.index.limits.file_bytes
     if codebase.repo is None:
         return DirectorySource(codebase.root, max_bytes=limit)
@@ -47,7 +65,9 @@ def open_source(codebase: Codebase, options: SyncOptions, *, bulk: bool) -> Sour
         return open_commit(codebase.repo, options.rev, max_bytes=limit, bulk=bulk)
     untracked = codebase.settings.index.untracked
     nested = codebase.settings.index.submodules
-    return open_worktree(codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk)
+    return open_worktree(
+        codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk, look=look
+    )
 
 
 def make_plan(
@@ -80,7 +100,7 @@ def _rules_changed(view: SnapshotView, source: Source, rules: bytes | None) -> b
     return now != (record.blob if record else None)
 
 
-def moved(manifest: Manifest, source: Source) -> bool:
+def _moved(manifest: Manifest, source: Source) -> bool:
     """The same files at another commit are a new snapshot too: `indexed_commit` must be true (CS-5)."""
     now, was = source.state, manifest.git
     return (was.head_sha, was.dirty) != (now.head_sha, now.dirty) or manifest.degraded

@@ -24,6 +24,11 @@ MARKER_KIND = "gitindex_index_completion_v1"
 _BATCH = 4096
 
 
+def load() -> None:
+    """Import the format's library now rather than at the first table."""
+    import lance  # noqa: F401
+
+
 def table_schema(dimension: int) -> pa.Schema:
     """ChunkRow v1. `embedding` is absent, not empty, when the index has no vectors."""
     import pyarrow as pa

@@ -7,16 +7,15 @@ stable reads; they form the overlay. Without an overlay (`commit_only`) nothing 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from stat import S_ISLNK
-from typing import Self
+from typing import NamedTuple, Self
 
 from gitindex.errors import TransientGitError
 from gitindex.files.safeopen import Root
 from gitindex.git.objects import Blob, Objects, TreeEntry, open_objects
 from gitindex.git.repo import Head, Repo, head, resolve
-from gitindex.git.status import Looking
-from gitindex.model.frozen import frozen
+from gitindex.git.status import Looking, Seen
 from gitindex.model.manifest import GitState
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import Skip
@@ -29,10 +28,10 @@ EMPTY_TREE = {
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 _HEAD_READS = 5
+_GLANCE = 32  # files
 
 
-@frozen
-class Dirt:
+class Dirt(NamedTuple):
     """What the working tree says about a path: a candidate, or that the path is gone."""
 
     key: str
@@ -161,20 +160,44 @@ class GitSource:
 
 
 def open_worktree(
-    repo: Repo, *, untracked: bool, max_bytes: int, nested: bool = False, bulk: bool = False
+    repo: Repo,
+    *,
+    untracked: bool,
+    max_bytes: int,
+    nested: bool = False,
+    bulk: bool = False,
+    look: Looking | None = None,
 ) -> GitSource:
-    """HEAD with the working tree over it, both as they are now."""
+    """HEAD with the working tree over it, both as they are now, or as `look` sees them."""
     with Root(repo.root) as root:
-        at, dirt = _consistent(repo, root, untracked)
+        at, dirt = _consistent(repo, root, untracked, look)
     objects = open_objects(repo, bulk=bulk)
     inner = Nested(repo.root, bulk=bulk) if nested else None
     return GitSource(repo, at, objects, dirt, untracked=untracked, max_bytes=max_bytes, nested=inner)
 
 
-def _consistent(repo: Repo, root: Root, untracked: bool) -> tuple[Head, tuple[Dirt, ...]]:
+def differs(repo: Repo, seen: Seen, overlay: Mapping[str, OverlayEntry], max_bytes: int) -> bool:
+    """Does one of the first dirty files hold other bytes than a snapshot with this overlay? A hint, quickly given:
+    what the overlay knows no blob of is not judged."""
+    with Root(repo.root) as root:
+        for path, kind in seen.dirty[:_GLANCE]:
+            key, _, item = _dirt(root, path, kind)
+            known = overlay.get(key)
+            if known is None:
+                return True
+            now = identify(root, item, known, max_bytes, repo.algorithm).blob if item else ""
+            if known.blob and known.blob != now:
+                return True
+    return False
+
+
+def _consistent(
+    repo: Repo, root: Root, untracked: bool, begun: Looking | None
+) -> tuple[Head, tuple[Dirt, ...]]:
     """HEAD and the dirt against it: read again when HEAD is not what it was when git began to look."""
-    for _ in range(_HEAD_READS):
-        with Looking(repo, untracked=untracked) as look:
+    for again in range(_HEAD_READS):
+        look = begun if begun is not None and not again else Looking(repo, untracked=untracked)
+        with look:
             seen = look.seen
         dirt = tuple(_dirt(root, entry.path, entry.kind) for entry in seen.dirty)
         at = head(repo)

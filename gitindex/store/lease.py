@@ -58,7 +58,10 @@ class LeaseState:
 class Lease:
     """A held lease. `check` raises LeaseLost once it is no longer ours."""
 
-    def __init__(self, layout: Layout, state: LeaseState, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, layout: Layout, state: LeaseState, clock: Callable[[], float], *, waited: bool = False
+    ) -> None:
+        self.waited = waited  # for another writer, before it became ours
         self._layout = layout
         self._state = state
         self._clock = clock
@@ -120,7 +123,8 @@ def hold(
 
     Raises LeaseHeld when another writer keeps it.
     """
-    lease = Lease(layout, _acquire(layout, txn, wait, ttl_ms, clock), clock)
+    granted, waited = _acquire(layout, txn, wait, ttl_ms, clock)
+    lease = Lease(layout, granted, clock, waited=waited)
     try:
         yield lease
     finally:
@@ -175,13 +179,18 @@ def guard(layout: Layout, wait: float = 10.0) -> Iterator[None]:
             _unlink_if(layout, mine)
 
 
-def _acquire(layout: Layout, txn: str, wait: float, ttl_ms: int, clock: Callable[[], float]) -> LeaseState:
+def _acquire(
+    layout: Layout, txn: str, wait: float, ttl_ms: int, clock: Callable[[], float]
+) -> tuple[LeaseState, bool]:
+    """What was granted, and whether somebody had to be waited for."""
     deadline = time.monotonic() + wait
+    waited = False
     while True:
         with guard(layout):
             current = read(layout)
             if current is None or current.stale(clock()):
-                return _grant(layout, current, txn, ttl_ms, clock())
+                return _grant(layout, current, txn, ttl_ms, clock()), waited
+        waited = True
         if time.monotonic() >= deadline:
             raise LeaseHeld(
                 f"another writer (pid {current.pid} on {current.hostname}, since {current.started_at}) "

@@ -38,19 +38,27 @@ def locate(home: Path, root: Path, fingerprint: str) -> Layout:
     return Layout(data_dir(home) / store_id(root, fingerprint))
 
 
+def existing(layout: Layout, mode: str) -> StoreState | None:
+    """The state of the store, None where there is none. Raises UsageError when it is of the other mode."""
+    found = state.read(layout)
+    if found is None or not layout.readers.exists():
+        return None
+    if found.mode != mode:
+        raise UsageError(
+            f"store {layout.id} was created in {found.mode} mode and stays so",
+            hint="gitindex gc --stores --force",
+        )
+    return found
+
+
 def create(layout: Layout, fresh: StoreState) -> StoreState:
     """Make the store's directories, or return the state of the one that is there.
 
     Raises UsageError when the store exists in the other mode, StoreUnwritable when it cannot be made.
     """
-    existing = state.read(layout)
-    if existing is not None and layout.readers.exists():
-        if existing.mode != fresh.mode:
-            raise UsageError(
-                f"store {layout.id} was created in {existing.mode} mode and stays so",
-                hint="gitindex gc --stores --force",
-            )
-        return existing
+    found = existing(layout, fresh.mode)
+    if found is not None:
+        return found
     with atomic.storage(layout.base), writing(fresh.mode):
         _make_directories(layout, fresh.mode)
         if fresh.mode == "shared":

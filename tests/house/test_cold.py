@@ -112,3 +112,19 @@ def test_git_is_started_seldom(
     monkeypatch.setenv("PATH", f"{git.parent}{os.pathsep}{os.environ['PATH']}")
     started(indexed, *arguments)
     assert len(calls.read_text().splitlines()) <= most
+    indexed.write("a.py", "def beta():\n    return 1\n")
+    started(indexed, *arguments)
+    assert len(calls.read_text().splitlines()) <= 2 * most, "a change is no reason to ask more"
+
+
+def test_nothing_to_do_in_a_dirty_tree_loads_no_indexer(indexed: GitRepo):
+    """UI-3: dirty files whose bytes are indexed are no sign of work, nor are those that never are."""
+    indexed.commit("two", **{"picture.png": b"\x89PNG\0"})
+    indexed.write("a.py", "def beta():\n    return 1\n")
+    indexed.write("picture.png", b"\x89PNG\0\0")
+    (indexed.root / "new.py").write_text("def gamma():\n    return 1\n")
+    harness.index(indexed.root)
+    modules = imported(indexed, "sync")
+    assert modules.isdisjoint((*HEAVY, *VECTORS, "numpy", "shutil", "gitindex.ops.locked"))
+    indexed.write("a.py", "def delta():\n    return 1\n")
+    assert "lance" in imported(indexed, "sync")
