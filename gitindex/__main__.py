@@ -1,6 +1,6 @@
 """`python -m gitindex`."""
 
-from gitindex.cli.main import main
+from gitindex.cli.start import main
 
 if __name__ == "__main__":
     main()

@@ -11,11 +11,10 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.present import looking
 from gitindex.search.request import MODES, REGEX, Request
 
 if TYPE_CHECKING:
+    from gitindex.ops.codebase import Codebase
     from gitindex.ops.query import QueryAnswer
     from gitindex.search.hit import Hit
 
@@ -62,9 +61,11 @@ def run(
     catch_up: bool,
     stale_ok: bool,
 ) -> Answer:
-    codebase = open_codebase(call.path, call.environment)
+    codebase = call.codebase()
     most = limit or codebase.settings.query.limit
     request = Request(" ".join(words), mode, most, globs, languages, kinds, tags, since, until, session)
+    from gitindex.ops.present import looking
+
     with looking(codebase) as look:
         from gitindex.ops.query import QueryOptions, query  # late: loads while git looks (UI-3)
 

@@ -13,10 +13,9 @@ from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.hooks import note
-from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.present import looking
 
 if TYPE_CHECKING:
+    from gitindex.ops.codebase import Codebase
     from gitindex.ops.report import SyncReport
 
 
@@ -28,7 +27,9 @@ if TYPE_CHECKING:
     "--wait", "wait", type=float, default=30.0, show_default=True, help="Seconds to wait for another writer."
 )
 def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, wait: float) -> Answer:
-    codebase = open_codebase(call.path, call.environment)
+    codebase = call.codebase()
+    from gitindex.ops.present import looking
+
     with ExitStack() as stack:
         progress = stack.enter_context(bar(not call.as_json))
         stack.enter_context(answered(codebase))

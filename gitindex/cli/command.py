@@ -7,13 +7,17 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitindex.cli import output
 from gitindex.config import Environment, environment
+from gitindex.git.repo import asking
 from gitindex.model.frozen import frozen
+
+if TYPE_CHECKING:
+    from gitindex.ops.codebase import Codebase
 
 
 @frozen
@@ -32,6 +36,13 @@ class Call:
     path: Path
     as_json: bool
     environment: Environment
+
+    def codebase(self) -> Codebase:
+        """What `path` means; git is asked while the modules load that depend on its answer."""
+        with asking(self.path.resolve()) as asked:
+            from gitindex.ops.codebase import open_codebase
+
+            return open_codebase(self.path, self.environment, asked=asked)
 
 
 def complain(path: Path) -> None:

@@ -10,11 +10,22 @@ from functools import lru_cache
 from pathlib import Path
 
 from gitindex.errors import GitError
-from gitindex.git.run import run
+from gitindex.git.run import Pending, run
 from gitindex.model.frozen import frozen
 
 # `rev-parse` echoes options it does not know: a separator that survives newlines in directory names.
 _MARK = "--gitindex-separator"
+_WHERE = (
+    "rev-parse",
+    "--is-bare-repository",
+    "--is-shallow-repository",
+    "--show-object-format",
+    "--absolute-git-dir",
+    _MARK,
+    "--git-common-dir",
+    _MARK,
+    "--show-toplevel",
+)
 _UNFINISHED = (
     "rebase-merge",
     "rebase-apply",
@@ -46,22 +57,19 @@ class Head:
     branch: str | None
 
 
-def discover(path: Path) -> Repo | None:
-    """The repository `path` lies in, or None. Raises GitError when git refuses it (safe.directory)."""
-    start = path if path.is_dir() else path.parent
+def asking(path: Path) -> Pending:
+    """The question `discover` asks, begun: for a caller that has something to do meanwhile."""
+    return Pending(_start(path), _WHERE)
+
+
+def discover(path: Path, asked: Pending | None = None) -> Repo | None:
+    """The repository `path` lies in, or None; `asked` is the question about it that has begun.
+
+    Raises GitError when git refuses it (safe.directory).
+    """
+    start = _start(path)
     try:
-        out = run(
-            start,
-            "rev-parse",
-            "--is-bare-repository",
-            "--is-shallow-repository",
-            "--show-object-format",
-            "--absolute-git-dir",
-            _MARK,
-            "--git-common-dir",
-            _MARK,
-            "--show-toplevel",
-        )
+        out = asked.result(0) if asked else run(start, *_WHERE)
     except GitError as error:  # without a work tree everything but the last answer is there
         said = error.detail.get("stdout")
         if not isinstance(said, bytes) or not said:
@@ -125,6 +133,10 @@ def distance(repo: Repo, base: str, target: str) -> int | None:
         return None
     behind, ahead = out.split()[:2]
     return int(ahead) if int(behind) == 0 else None
+
+
+def _start(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
 
 
 def _parse(start: Path, out: str) -> Repo | None:

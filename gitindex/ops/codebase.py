@@ -11,6 +11,7 @@ from gitindex.errors import ConfigError, UsageError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
 from gitindex.git.repo import Repo, discover, root_commits
+from gitindex.git.run import Pending
 from gitindex.model.frozen import frozen
 from gitindex.model.settings import MAX_FILE_BYTES, Settings
 from gitindex.store import state, stores
@@ -35,15 +36,17 @@ class Codebase:
         return self.environment.home
 
 
-def open_codebase(path: Path, environment: Environment, *, shared: bool = False) -> Codebase:
-    """The codebase that `path` lies in: the git top level, else the directory itself (ST-1).
+def open_codebase(
+    path: Path, environment: Environment, *, shared: bool = False, asked: Pending | None = None
+) -> Codebase:
+    """The codebase that `path` lies in: the git top level, else the directory itself (ST-1). `asked`: see `discover`.
 
     Raises UsageError for a path that is not there, ConfigError for a broken `.gitindex.toml`.
     """
     if not path.exists():
         raise UsageError(f"no such path: {path}")
     where = path.resolve()
-    repo = discover(where)
+    repo = discover(where, asked)
     if repo is not None and repo.bare:
         raise UsageError(f"{repo.root} is a bare repository", hint="gitindex build --commit REV works on it")
     root = repo.root if repo else (where if where.is_dir() else where.parent)

@@ -55,7 +55,7 @@ def active_id(layout: Layout) -> str | None:
     """What the pointer says; None when it is missing or says nothing sensible."""
     try:
         text = layout.active.read_text("ascii").strip()
-    except (FileNotFoundError, UnicodeDecodeError):
+    except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
         return None
     return text if _ID.fullmatch(text) else None
 
