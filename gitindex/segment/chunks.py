@@ -59,11 +59,6 @@ def table_schema(dimension: int) -> pa.Schema:
     return pa.schema(fields, metadata={b"gitindex:chunk_row_schema": b"1"})
 
 
-def load() -> None:
-    """Load the engine now: for who has time now and none when the table is written."""
-    import lance  # noqa: F401
-
-
 class ChunkTableWriter:
     """Collects rows in Arrow batches; `finish` writes them as one table version."""
 
