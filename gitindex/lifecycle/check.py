@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gitindex.errors import ChecksumMismatch, IncompatibleVersion, IntegrityError
 from gitindex.lifecycle.digest import Digest
+from gitindex.model.ids import chunk_hash
 from gitindex.model.manifest import Artifact
 from gitindex.view.snapshot import SnapshotView
 
@@ -75,7 +76,7 @@ def _layers(view: SnapshotView) -> list[Problem]:
         for batch in view.chunk_batches(at, ["path_key", "ordinal", "chunk_hash"]):
             columns = (batch.column(name).to_pylist() for name in ("path_key", "ordinal", "chunk_hash"))
             rows.update((path, ordinal, digest.hex()) for path, ordinal, digest in zip(*columns, strict=True))
-    words = {(document.path, document.ordinal, document.chunk_hash) for document in view.lexical.all()}
+    words = {(found.path, found.ordinal, chunk_hash(found.text)) for found in view.lexical.all()}
     problems = []
     if rows != words:
         odd = sorted(rows ^ words)[0]

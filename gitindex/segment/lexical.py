@@ -45,7 +45,6 @@ class Document(NamedTuple):
     end_line: int
     symbol: str
     symbol_kind: str
-    chunk_hash: str
     text: str
 
 
@@ -82,9 +81,8 @@ class LexicalWriter:
         document.add_text("language", language)
         document.add_unsigned("start_line", chunk.start_line)
         document.add_unsigned("end_line", chunk.end_line)
-        document.add_text("symbol", chunk.symbol)
+        document.add_bytes("symbol", chunk.symbol.encode())
         document.add_text("symbol_kind", chunk.symbol_kind)
-        document.add_bytes("chunk_hash", bytes.fromhex(chunk.chunk_hash))
         document.add_bytes("body", chunk.text.encode())
         document.add_text("terms", chunk.terms)
         document.add_text("idents", chunk.idents)
@@ -197,13 +195,13 @@ def _schema() -> tantivy.Schema:
     import tantivy
 
     builder = tantivy.SchemaBuilder()
-    for name in ("path", "kind", "language", "symbol_kind", "symbol"):
+    for name in ("path", "kind", "language", "symbol_kind"):
         builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("ordinal", stored=True, indexed=True)  # with the path, names one document
     for name in ("start_line", "end_line"):
         builder.add_unsigned_field(name, stored=True)
-    builder.add_bytes_field("chunk_hash", stored=True)
-    builder.add_bytes_field("body", stored=True)
+    for name in ("symbol", "body"):  # shown, never searched
+        builder.add_bytes_field(name, stored=True)
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option="position")
     builder.add_text_field("names", tokenizer_name="whitespace", index_option="position")
     builder.add_text_field("path_terms", tokenizer_name="whitespace", index_option="position")
@@ -234,8 +232,7 @@ def _document(stored: Any) -> Document:
         language=one("language"),
         start_line=one("start_line"),
         end_line=one("end_line"),
-        symbol=one("symbol"),
+        symbol=bytes(one("symbol")).decode("utf-8", "replace"),
         symbol_kind=one("symbol_kind"),
-        chunk_hash=bytes(one("chunk_hash")).hex(),
         text=bytes(one("body")).decode("utf-8", "replace"),
     )
