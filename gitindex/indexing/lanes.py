@@ -21,7 +21,7 @@ from gitindex.indexing.lane import Berth, Extracted, File, Grave, Lane
 from gitindex.indexing.vectors import Vectors
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import EmbedSettings, IndexSettings
-from gitindex.segment import lexical
+from gitindex.segment import chunks, lexical
 from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import Written
 from gitindex.store import atomic, steps
@@ -75,6 +75,7 @@ class Lanes:
             hand.end(
                 list(graves) if hand is self._crew[0] else [], marker if hand is self._crew[-1] else None
             )
+        chunks.load()  # the gate will read a table: time for that while the lanes write theirs
         steps.reach("publish.facts")
         written = tuple(segment for hand in self._crew for segment in hand.answer())
         steps.reach("publish.lexical")
