@@ -113,9 +113,8 @@ class Engine:
         """The nearest chunks that meet all conditions, and how near any other is."""
         assert self._embedder is not None, "an index with vectors names its embedder"
         scores = self._vectors.nearness(self._embedder.embed_query(query.text))
-        conditional = bool(query.phrases or query.excluded or query.only.symbols or query.without.symbols)
-        found = scores.nearest(scope, _NARROW_DEPTH if conditional else _DEPTH)
-        if conditional:
+        found = scores.nearest(scope, _NARROW_DEPTH if query.conditional else _DEPTH)
+        if query.conditional:
             kept = self._words.fetch([item.key for _, item in found], self._words.conditions(query, scope))
             found = [(score, kept[item.key]) for score, item in found if item.key in kept][:_DEPTH]
         return found, scores

@@ -111,6 +111,8 @@ class Words:
         clauses = self._filters(scope)
         clauses += [(self._occur.Must, self._phrase(text)) for text in query.phrases]
         clauses += [(self._occur.MustNot, self._phrase(text)) for text in query.excluded]
+        if query.begun:
+            clauses.append((self._occur.Must, self._silent(self._any(self._beginning(query.begun)))))
         if query.only.symbols:
             named = [self._term("names", last_name(name).lower()) for name in query.only.symbols]
             clauses.append((self._occur.Must, self._any(named)))
@@ -130,9 +132,11 @@ class Words:
             if subwords(name) != [name]:  # of several sub-words: the whole is rarer than its parts
                 found.append(self._boost(self._term("idents", name[:MAX_TOKEN]), EXACT))
                 found.append(self._boost(self._term("names", name), NAMES))
-        for prefix in query.prefixes:
-            found.append(self._query.const_score_query(self._like(f"{prefix[:MAX_TOKEN]}.*"), 1.0))
+        found += [self._query.const_score_query(like, 1.0) for like in self._beginning(query.prefixes)]
         return found
+
+    def _beginning(self, prefixes: Iterable[str]) -> list[tantivy.Query]:
+        return [self._like(f"{prefix[:MAX_TOKEN]}.*") for prefix in prefixes]
 
     def _filters(self, scope: Scope) -> list[Clause]:
         must, must_not = self._occur.Must, self._occur.MustNot

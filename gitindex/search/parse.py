@@ -82,6 +82,16 @@ class Query(NamedTuple):
         return list(dict.fromkeys(subwords(self.text)))
 
     @property
+    def begun(self) -> tuple[str, ...]:
+        """Prefixes of which a hit must have one: those of a query that wants nothing else."""
+        return () if self.words or self.phrases else self.prefixes
+
+    @property
+    def conditional(self) -> bool:
+        """Whether something besides the filters decides who may be a hit."""
+        return bool(self.phrases or self.excluded or self.begun or self.only.symbols or self.without.symbols)
+
+    @property
     def telling(self) -> list[str]:
         """The terms that tell chunks apart: without small words, unless there are no others."""
         return [term for term in self.terms if term not in _SMALL] or self.terms

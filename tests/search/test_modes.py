@@ -75,6 +75,10 @@ def test_phrases_prefixes_and_negation(shop: Asked) -> None:
     assert set(shop.paths('"credit card"', "lexical")) == {"shop/payment.py", "README.md"}
     assert set(shop.paths("pay* -credit", "lexical")) <= {"shop/payment.py"}
     for mode in ("lexical", "semantic", "hybrid"):
+        begun = shop.hits("charge_c*", mode)
+        assert begun, mode
+        assert all("charge_c" in hit.snippet.lower() for hit in begun), mode
+    for mode in ("lexical", "semantic", "hybrid"):
         found = shop.hits("cart -shopping", mode)
         assert found, mode
         assert not any("shopping" in hit.snippet.lower() for hit in found), mode
