@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -99,6 +100,16 @@ def weighed(command: Sequence[str], cwd: Path, env: dict[str, str]) -> Child:
     done = child([sys.executable, "-I", "-S", "-c", _STARTER, *command], cwd, env)
     out, _, peak = done.out.rstrip().rpartition("\n")
     return replace(done, out=out, peak_rss=int(peak) * 1024)
+
+
+def alone(module: str, root: Path, home: Path, *arguments: object) -> dict[str, Any]:
+    """What one of our own modules measures in a process of its own, and prints as JSON."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
+    given = environment(home)
+    here = str(Path(__file__).resolve().parents[1])
+    done = weighed(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
+    found: dict[str, Any] = json.loads(done.out)
+    return found
 
 
 def gitindex(*arguments: str) -> list[str]:

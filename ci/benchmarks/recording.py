@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import child, environment, gitindex, show
+from benchmarks.measure import alone, child, environment, gitindex, show
 
 
 @dataclass(frozen=True)
@@ -30,10 +28,7 @@ def recorded(root: Path, cache: Path) -> Recording:
         child(gitindex("sync", "--json"), root, environment(home))
         child(gitindex("indexers", "install", "python"), root, environment(home))
         target.parent.mkdir(parents=True, exist_ok=True)
-        given = environment(home)
-        here = str(Path(__file__).resolve().parents[1])
-        command = [sys.executable, "-m", "benchmarks.semantic", "index", str(root), str(target)]
-        done = child(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
-        about.write_text(json.dumps({"tool": "scip-python", "seconds": json.loads(done.out)["seconds"]}))
+        made = alone("semantic", root, home, "index", root, target)
+        about.write_text(json.dumps({"tool": "scip-python", "seconds": made["seconds"]}))
     known = json.loads(about.read_text())
     return Recording(target, known["tool"], known["seconds"])

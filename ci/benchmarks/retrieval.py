@@ -47,9 +47,8 @@ class Scores:
 
 def run(cache: Path, quick: bool) -> list[Row]:
     """What the release promises, on projects that neither training nor tuning saw."""
-    projects = (
-        pools.HELD_OUT if quick else {**pools.TUNED, **pools.HELD_OUT}
-    )  # no promise is about the tuned ones
+    # No promise is about the tuned ones.
+    projects = pools.HELD_OUT if quick else {**pools.TUNED, **pools.HELD_OUT}
     scores = measure(cache, projects, pools.POOL_CHARS, log=_say)
     print(tables(scores, [BASELINE, *MODES]), flush=True)
     rows = list(promises(scores))

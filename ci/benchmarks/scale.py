@@ -24,9 +24,8 @@ def run(cache: Path, quick: bool) -> Section:
     grown = {copies: Store(cache, what, copies) for copies in ((1, 2, 4) if quick else (1, 2, 4, 8))}
     curves = [
         *_repository(grown, runs),
-        _changes(
-            grown[4 if quick else 1], 1 if quick else 3
-        ),  # a thousand files are more than one copy of it has
+        # A thousand files are more than one copy of the smaller corpus has.
+        _changes(grown[4 if quick else 1], 1 if quick else 3),
         *_segments(cache, runs),
         *_occurrences(cache, (100_000, 300_000) if quick else (100_000, 300_000, 1_000_000, 5_000_000)),
         _writers(cache, runs),

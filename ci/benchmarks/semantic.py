@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import resource
 import shutil
@@ -12,7 +11,7 @@ import time
 from pathlib import Path
 
 from benchmarks import corpus
-from benchmarks.measure import Row, child, environment, gitindex, show, weighed
+from benchmarks.measure import Row, alone, child, environment, gitindex, show
 from benchmarks.recording import recorded
 
 DELTAS = 20
@@ -85,13 +84,7 @@ def _tail(found: dict) -> str:
 
 
 def _measure(what: str, root: Path, home: Path, index: Path, *more: str) -> dict:
-    """One measurement in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.semantic", what, str(root), str(index), *more]
-    here = str(Path(__file__).resolve().parents[1])
-    given = environment(home)
-    done = weighed(command, root, {**given, "PYTHONPATH": f"{here}{os.pathsep}{given['PYTHONPATH']}"})
-    found: dict = json.loads(done.out)
-    return found
+    return alone("semantic", root, home, what, root, index, *more)
 
 
 # -- inside the measuring process ------------------------------------------------------------------------

@@ -18,9 +18,8 @@ from gitindex.scip import symbols
 from gitindex.scip.symbols import Tail, tail
 from gitindex.semantic.naming import Naming
 
-_PLAIN_HEAD = re.compile(
-    rb"(?:[^ ]+ ){4}(?=.)", re.DOTALL
-)  # no doubled space, which would be part of a field
+# No doubled space, which would be part of a field.
+_PLAIN_HEAD = re.compile(rb"(?:[^ ]+ ){4}(?=.)", re.DOTALL)
 
 
 class _Ids(dict[bytes, int]):
