@@ -7,12 +7,14 @@ several joined by ` + `, side by side in folders of their own. No build script o
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import random
 import re
 import shutil
 import subprocess
 import tarfile
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,18 +85,28 @@ def _npm(requirement: str, target: Path) -> Path:
 def _sdist(requirement: str, target: Path) -> Path:
     """The archive itself, its hash checked: pip would run the package's build script to learn its name."""
     name, _, version = requirement.lower().partition("==")
-    with urllib.request.urlopen(f"{REGISTRY}/{name}/", timeout=60) as answer:
-        page = answer.read().decode()
+    page = _download(f"{REGISTRY}/{name}/").decode()
     wanted = re.search(rf'href="([^"#]*/{name}-{re.escape(version)}\.tar\.gz)#sha256=([0-9a-f]+)', page, re.I)
     if wanted is None:
         raise SystemExit(f"{requirement} has no source archive at {REGISTRY}")
-    with urllib.request.urlopen(wanted[1], timeout=300) as answer:
-        data = answer.read()
+    data = _download(wanted[1])
     if hashlib.sha256(data).hexdigest() != wanted[2]:
         raise SystemExit(f"{requirement}: the archive does not have the hash that the registry names")
     archive = target / f"{name}-{version}.tar.gz"
     archive.write_bytes(data)
     return archive
+
+
+def _download(url: str) -> bytes:
+    """A registry that stumbles for a moment must cost neither a bench nor a test run."""
+    for pause in (1, 4, 16):
+        try:
+            with urllib.request.urlopen(url, timeout=300) as answer:
+                return answer.read()
+        except (OSError, http.client.HTTPException):
+            time.sleep(pause)
+    with urllib.request.urlopen(url, timeout=300) as answer:
+        return answer.read()
 
 
 def repository(requirement: str, cache: Path, copies: int = 1) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import logging
 import os
 import re
 import subprocess
@@ -76,6 +77,8 @@ def rclone(where: Path) -> Iterator[Server]:
 def moto() -> Iterator[Server]:
     from moto.server import ThreadedMotoServer
 
+    # A line per request would push what a failing test has to say out of sight.
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

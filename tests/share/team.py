@@ -30,7 +30,7 @@ from gitindex.trust import keys
 from tests import harness
 from tests.gitrepo import GitRepo
 
-IMPATIENT = Patience(attempts=3, back_off=0.0, object_seconds=5.0)
+RESTLESS = Patience(attempts=3, back_off=0.0)  # no pauses; deadlines as for users, the machine may be busy
 FILES = {
     "a.py": "import b\n\n\ndef alpha(x):\n    return b.beta(x) + 1\n",
     "b.py": "def beta(x):\n    return x * 2\n",
@@ -71,7 +71,7 @@ class Team:
 
     @property
     def transport(self) -> Transport:
-        return open_transport(self.url, RemoteOptions(self.endpoint, attempts=2, read_timeout=5.0))
+        return open_transport(self.url, RemoteOptions(self.endpoint, attempts=2))
 
     @property
     def names(self) -> Names:
@@ -91,7 +91,7 @@ class Team:
 
     def push(self, rev: str = "HEAD", environment: Environment | None = None, **options) -> PushReport:
         return push(
-            self.origin.root, environment or self.ci, PushOptions(rev=rev, patience=IMPATIENT, **options)
+            self.origin.root, environment or self.ci, PushOptions(rev=rev, patience=RESTLESS, **options)
         )
 
     def publish(self, rev: str = "HEAD", **options) -> PushReport:
@@ -109,7 +109,7 @@ class Team:
         trust.add(repo.root, environment or self.mate, Wish(public, **wish))
 
     def fetch(self, repo: GitRepo, environment: Environment | None = None, **options) -> FetchReport:
-        found = {"workers": 1, "patience": IMPATIENT, **options}
+        found = {"workers": 1, "patience": RESTLESS, **options}
         return fetch(open_codebase(repo.root, environment or self.mate), FetchOptions(**found))
 
     def digest(self, repo: GitRepo, environment: Environment | None = None) -> Digest:

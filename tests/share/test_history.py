@@ -15,7 +15,7 @@ from gitindex.ops.push import PushOptions, push
 from tests.gitrepo import GitRepo
 from tests.remote.servers import Server
 from tests.share.conftest import on_server
-from tests.share.team import IMPATIENT, Team
+from tests.share.team import RESTLESS, Team
 
 RELEASES = ("2.2.0", "2.2.3", "2.2.5", "2.3.0", "2.3.2")
 CORPUS = Path(__file__).resolve().parents[2] / "ci" / "benchmarks" / "corpus.py"
@@ -42,7 +42,7 @@ def flask(rclone_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         shutil.copytree(sources(release, tmp_path / "cache"), team.origin.root, dirs_exist_ok=True)
         team.commit(release)
         build(team.origin.root, team.ci, BuildOptions(semantic=False))
-        push(team.origin.root, team.ci, PushOptions(patience=IMPATIENT))
+        push(team.origin.root, team.ci, PushOptions(patience=RESTLESS))
     return team
 
 
