@@ -58,7 +58,7 @@ class Planner:
         self._policy = policy
         self._overlay = view.overlay() if view else {}
         self._seen: dict[str, OverlayEntry] = {}
-        self._tree: dict[str, Candidate] | None = None
+        self._tree: Mapping[str, Candidate] | None = None
         self._failures: list[FileError] = []
 
     def plan(self, *, whole: bool) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, Self
 
 from gitindex.errors import UnsafePath
@@ -84,7 +84,7 @@ class Source(Protocol):
     ) -> dict[str, Candidate | None] | None:
         """Paths that may differ from a snapshot of `base_tree` and `overlay`; None: compare everything."""
 
-    def all(self) -> dict[str, Candidate]:
+    def all(self) -> Mapping[str, Candidate]:
         """The whole tree by key."""
 
     def identify(self, item: Candidate, known: OverlayEntry | None) -> Content:

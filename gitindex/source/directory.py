@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from stat import S_ISLNK, S_ISREG
 from typing import Self
@@ -41,7 +41,7 @@ class DirectorySource:
     ) -> dict[str, Candidate | None] | None:
         return None
 
-    def all(self) -> dict[str, Candidate]:
+    def all(self) -> Mapping[str, Candidate]:
         found, self.twins = by_key(_candidate(entry) for entry in walk(self._root))
         return found
 

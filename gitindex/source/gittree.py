@@ -61,6 +61,7 @@ class GitSource:
         self._max = max_bytes
         self._root: Root | None = None
         self.twins: tuple[tuple[str, str], ...] = ()
+        self._every: dict[str, Candidate] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -107,7 +108,13 @@ class GitSource:
         # Two spellings of one key need the whole tree to tell which one counts (EL-2).
         return found if all(key.isascii() for key in found) else None
 
-    def all(self) -> dict[str, Candidate]:
+    def all(self) -> Mapping[str, Candidate]:
+        """Walked once: the tree and what is on top of it stay as they were seen."""
+        if self._every is None:
+            self._every = self._walked()
+        return self._every
+
+    def _walked(self) -> dict[str, Candidate]:
         raw = {
             e.path: candidate(e.path, e.mode, e.blob, work=False) for e in self._objects.entries(self.tree)
         }

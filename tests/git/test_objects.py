@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -207,6 +208,22 @@ def test_corrupt_objects_are_errors(repo: GitRepo, opener: Callable[[Repo], Obje
     loose.write_bytes(b"garbage")
     with opener(found(repo.root)) as objects, pytest.raises(GitError):
         list(objects.read([blob], MIB))
+
+
+@pytest.mark.parametrize("kind", ["blob", "tree"])
+def test_an_object_that_is_another_is_an_error(repo: GitRepo, kind: str) -> None:
+    """Well-formed, but not what its name says: libgit2 is told not to look, so we do."""
+    repo.commit("one", a="some content")
+    asked = {"blob": blob_id(b"some content"), "tree": tree_of(repo)}[kind]
+    repo.commit("two", a="quite another")
+    other = {"blob": blob_id(b"quite another"), "tree": tree_of(repo)}[kind]
+    loose = repo.root / ".git/objects"
+    (loose / asked[:2] / asked[2:]).unlink()
+    shutil.copyfile(loose / other[:2] / other[2:], loose / asked[:2] / asked[2:])
+    opened = open_pygit2(found(repo.root))
+    assert opened is not None
+    with opened as objects, pytest.raises(GitError, match="damaged"):
+        list(objects.read([asked], MIB) if kind == "blob" else objects.entries(asked))
 
 
 def test_replaced_objects_keep_their_own_bytes(repo: GitRepo, opener: Callable[[Repo], Objects]) -> None:
