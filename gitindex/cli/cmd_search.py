@@ -23,12 +23,16 @@ HELP = """Search the index.
 QUERY is words, "quoted phrases", prefix*, -excluded, and the filters path: lang: kind: sym: (each may be negated:
 -path:tests). With --mode regex it is an RE2 pattern, matched line by line. Without QUERY, --tag, --since, --until
 and --session list the notes they match.
+
+With --files hits are whole files, tests, pages and settings no less than code: what QUERY is about, or what a change
+that it describes would touch. Each shows its best passage and how many of its chunks match (in JSON: chunks).
 """
 
 
 @command(HELP, context_settings={"max_content_width": 110})
 @click.argument("words", metavar="QUERY", nargs=-1)
 @click.option("--mode", type=click.Choice(MODES), default=MODES[0], show_default=True, help="How to look.")
+@click.option("--files", is_flag=True, help="Rank whole files instead of passages.")
 @click.option("--limit", type=click.IntRange(1, 200), default=None, help="Most results to give.")
 @click.option(
     "--glob", "globs", multiple=True, help="Only paths that match, as in .gitignore: 'src/**', '*.py'."
@@ -50,6 +54,7 @@ def run(
     call: Call,
     words: tuple[str, ...],
     mode: str,
+    files: bool,
     limit: int | None,
     globs: tuple[str, ...],
     languages: tuple[str, ...],
@@ -63,7 +68,9 @@ def run(
 ) -> Answer:
     codebase = call.codebase()
     most = limit or codebase.settings.query.limit
-    request = Request(" ".join(words), mode, most, globs, languages, kinds, tags, since, until, session)
+    request = Request(
+        " ".join(words), mode, most, globs, languages, kinds, tags, since, until, session, files
+    )
     from gitindex.ops.present import looking
 
     with looking(codebase) as look:
@@ -101,7 +108,8 @@ def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
 def _hit(hit: Hit, root: Path, mark: re.Pattern[str] | None) -> str:
     where = f"{hit.path}:{hit.matches[0] if hit.matches else hit.snippet_line}"
     named = f"  {hit.symbol}" + (f" ({hit.kind})" if hit.kind else "") if hit.symbol else ""
-    layers = output.style(f"  {hit.score:.2f} {'+'.join(hit.layers)}", dim=True)
+    counted = f", {hit.chunks:,} chunk{'s' * (hit.chunks != 1)}" if hit.chunks else ""
+    layers = output.style(f"  {hit.score:.2f} {'+'.join(hit.layers)}{counted}", dim=True)
     lines = hit.snippet.split("\n")
     width = len(str(hit.snippet_line + len(lines)))
     body = [

@@ -62,6 +62,11 @@ TOOLS: tuple[ToolSpec, ...] = (
                 "description": "Words, an identifier, or a pattern.",
             },
             "mode": _choice("How to search.", "hybrid", "lexical", "semantic", "symbol", "regex"),
+            "files": {
+                "type": "boolean",
+                "description": "Rank whole files instead of passages: what the query is about, or what a change "
+                "that it describes would touch. Modes hybrid, lexical and semantic.",
+            },
             "limit": _number("Most hits.", 1, 200),
             "globs": {**_TEXTS, "description": "Only paths that match one of these patterns."},
             "languages": {**_TEXTS, "description": "Only these languages."},

@@ -134,6 +134,7 @@ def _search(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[
         since=given.get("since", ""),
         until=given.get("until", ""),
         session=given.get("session", ""),
+        files=given.get("files", False),
     )
     chosen = QueryOptions(
         sync=options.sync, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested

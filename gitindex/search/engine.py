@@ -7,13 +7,14 @@ changes nothing (EN-5).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitindex.errors import UsageError
 from gitindex.model.settings import QuerySettings
-from gitindex.search import fuse, hit, rank, snippet, suggest, symbols
+from gitindex.search import files, fuse, hit, rank, snippet, suggest, symbols
 from gitindex.search.candidate import Candidate, Key, Scored
 from gitindex.search.hit import Found, Hit
 from gitindex.search.lexical import MAX_TERMS, Words
@@ -78,6 +79,8 @@ class Engine:
             return self._regex(request, scope)
         if request.mode == SYMBOL:
             return self._symbols(request, query, scope)
+        if request.files:
+            return self._whole_files(request, query, scope)
         items, notes = self._ranked(request, query, scope)
         limited = rank.limit_per_file(items, self._settings.per_file)
         kept = self._with_text(limited[: request.limit])
@@ -90,8 +93,41 @@ class Engine:
             near = self._near(query, scope)[0] if query.text else []
             return rank.order(Scored(found, score, ("dense",)) for score, found in near), ()
         items = self._found(query, scope, max(_DEPTH, request.limit), meaning=request.mode == HYBRID)
-        notes = () if self._has_vectors or request.mode == LEXICAL else (_NO_VECTORS,)
-        return rank.rank(self._with_definitions(items, query, scope), query), notes
+        return rank.rank(self._with_definitions(items, query, scope), query), self._notes(request)
+
+    def _notes(self, request: Request) -> tuple[str, ...]:
+        return () if self._has_vectors or request.mode == LEXICAL else (_NO_VECTORS,)
+
+    def _whole_files(self, request: Request, query: Query, scope: Scope) -> Found:
+        ranked = files.rank(self._evidence(request, query, scope), query)
+        kept = ranked[: request.limit]
+        shown = self._with_text([item.best for item in kept])
+        hits = tuple(
+            replace(self._hit(best, query), chunks=item.chunks)
+            for best, item in zip(shown, kept, strict=True)
+        )
+        return Found(hits, left_out=len(ranked) - len(kept), notes=self._notes(request))
+
+    def _evidence(self, request: Request, query: Query, scope: Scope) -> list[files.Evidence]:
+        """What words, vectors and definitions say of chunks, as far as the mode asks them."""
+        found: list[tuple[float, Candidate]] = []
+        near: list[tuple[float, Candidate]] = []
+        middle = 0.0
+        if request.mode == SEMANTIC:
+            self._need_vectors()
+        else:
+            found = self._words.find(query, scope, files.DEPTH)
+        if request.mode != LEXICAL and query.text and self._has_vectors:
+            near, scores = self._near(query, scope, files.DEPTH)
+            middle = scores.middle
+        pool = files.gather(found, near, middle)
+        shown = self._defining(query, scope)
+        further = [key for key in shown if key not in pool]
+        pool.update((key, files.Evidence(shown[key])) for key in self._allowed(further, query, scope))
+        return [
+            item._replace(candidate=shown[key], defines=True) if key in shown else item
+            for key, item in pool.items()
+        ]
 
     # -- retrievers ----------------------------------------------------------------------------
 
@@ -109,36 +145,47 @@ class Engine:
         weight = fuse.weight_of(min(len(query.telling), MAX_TERMS), symbol=bool(query.symbol))
         return fuse.fuse(candidates, words, scores.of(candidates), weight, scores.middle)
 
-    def _near(self, query: Query, scope: Scope) -> tuple[list[tuple[float, Candidate]], Nearness]:
+    def _near(
+        self, query: Query, scope: Scope, depth: int = _DEPTH
+    ) -> tuple[list[tuple[float, Candidate]], Nearness]:
         """The nearest chunks that meet all conditions, and how near any other is."""
         assert self._embedder is not None, "an index with vectors names its embedder"
         scores = self._vectors.nearness(self._embedder.embed_query(query.text))
-        found = scores.nearest(scope, _NARROW_DEPTH if query.conditional else _DEPTH)
+        found = scores.nearest(scope, max(depth, _NARROW_DEPTH) if query.conditional else depth)
         if query.conditional:
             kept = self._words.fetch([item.key for _, item in found], self._words.conditions(query, scope))
-            found = [(score, kept[item.key]) for score, item in found if item.key in kept][:_DEPTH]
+            found = [(score, kept[item.key]) for score, item in found if item.key in kept][:depth]
         return found, scores
 
     def _with_definitions(self, items: list[Scored], query: Query, scope: Scope) -> list[Scored]:
         """Definitions of what the query names take part even if neither retriever found them."""
-        names = [query.symbol] if query.symbol else query.names
-        if not names:
+        shown = self._defining(query, scope)
+        if not shown:
             return items
-        definitions = symbols.exact(self.view, names, scope)[:_DEFINITIONS]
-        if not definitions:
-            return items
-        chunks = self._words.defining(
-            {item.name for item in definitions}, {item.path for item in definitions}, 200
-        )
-        shown = {chunk.key: showing for chunk in chunks if (showing := _showing(chunk, definitions))}
         marked = [
             Scored(shown.pop(item.candidate.key), item.score, (*item.layers, "symbol"))
             if item.candidate.key in shown
             else item
             for item in items
         ]
-        allowed = self._words.fetch(list(shown), self._words.conditions(query, scope))
-        return marked + [Scored(shown[key], 0.0, ("symbol",)) for key in allowed]
+        return marked + [
+            Scored(shown[key], 0.0, ("symbol",)) for key in self._allowed(list(shown), query, scope)
+        ]
+
+    def _defining(self, query: Query, scope: Scope) -> dict[Key, Candidate]:
+        """Chunks under the names that they define, those in the query."""
+        names = [query.symbol] if query.symbol else query.names
+        definitions = symbols.exact(self.view, names, scope)[:_DEFINITIONS] if names else []
+        if not definitions:
+            return {}
+        chunks = self._words.defining(
+            {item.name for item in definitions}, {item.path for item in definitions}, 200
+        )
+        return {chunk.key: showing for chunk in chunks if (showing := _showing(chunk, definitions))}
+
+    def _allowed(self, keys: Sequence[Key], query: Query, scope: Scope) -> list[Key]:
+        """Those that meet the conditions."""
+        return list(self._words.fetch(keys, self._words.conditions(query, scope))) if keys else []
 
     def _symbols(self, request: Request, query: Query, scope: Scope) -> Found:
         wanted = query.symbol or query.text

@@ -7,7 +7,8 @@ marked degraded. Filters mean the same as with an index, except that nothing is 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gitindex.extract import frontmatter
@@ -17,8 +18,9 @@ from gitindex.files.policy import Policy
 from gitindex.indexing.plan import Work
 from gitindex.model.rows import Entity
 from gitindex.model.settings import QuerySettings
+from gitindex.search import files as whole
 from gitindex.search import hit, metadata, rank, regex, ripgrep, snippet
-from gitindex.search.candidate import Candidate, Scored
+from gitindex.search.candidate import Candidate, Key, Scored
 from gitindex.search.eligible import TextFile, eligible, read
 from gitindex.search.hit import Found, Hit
 from gitindex.search.metadata import Note
@@ -65,10 +67,26 @@ class Scan:
         files = read(self._source, self._policy, works)
         admitted = (file for file in files if scope.admits(file.path, file.language, ""))
         found = list(self._matches(admitted, request, query))
-        ranked = rank.rank([item for item, _ in found], query)
         lines = {item.candidate.key: numbers for item, numbers in found}
+        if request.files:
+            return self._whole_files([item for item, _ in found], lines, request, query)
+        ranked = rank.rank([item for item, _ in found], query)
         kept = rank.limit_per_file(ranked, self._settings.per_file)[: request.limit]
         hits = tuple(self._hit(item, lines[item.candidate.key], query) for item in kept)
+        return Found(hits, left_out=len(ranked) - len(hits))
+
+    def _whole_files(
+        self,
+        found: Sequence[Scored],
+        lines: Mapping[Key, tuple[int, ...]],
+        request: Request,
+        query: Query,
+    ) -> Found:
+        ranked = whole.rank([whole.Evidence(item.candidate, item.score) for item in found], query)
+        hits = tuple(
+            replace(self._hit(item.best, lines[item.best.candidate.key], query), chunks=item.chunks)
+            for item in ranked[: request.limit]
+        )
         return Found(hits, left_out=len(ranked) - len(hits))
 
     def _matches(

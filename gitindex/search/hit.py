@@ -24,6 +24,7 @@ class Hit:
     symbol: str = ""
     kind: str = ""
     matches: tuple[int, ...] = ()  # lines known to match
+    chunks: int = 0  # of a whole file: how many of its chunks match, the best of which is shown
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -36,7 +37,12 @@ class Hit:
             "snippet": self.snippet,
             "snippet_line": self.snippet_line,
         }
-        optional = {"symbol": self.symbol, "kind": self.kind, "matches": list(self.matches)}
+        optional = {
+            "symbol": self.symbol,
+            "kind": self.kind,
+            "matches": list(self.matches),
+            "chunks": self.chunks,
+        }
         return {**found, **{name: value for name, value in optional.items() if value}}
 
     @property

@@ -75,7 +75,7 @@ def _raised(item: Scored, whole: str, names: Sequence[str], words: set[str]) -> 
     wanted = bool(words & _WANTED.get(kind, set()))
     # The name of a test is a sentence itself: it would say more of the question than the code under test.
     said = _said(found, words) if wanted or kind != "test" else 0.0
-    score = item.score * (1 + said + _PATH * _path_match(found.path, words))
+    score = item.score * (1 + said + _PATH * path_match(found.path, words))
     score += _definition(found.symbol, whole, names) if found.symbol else 0.0
     if found.chunk_kind == "anchor":
         score *= _ANCHOR
@@ -108,7 +108,7 @@ def _names(symbol: str, wanted: str) -> float:
     return 0.3 * _DEFINES_ALL if last_name(symbol).lower() == last_name(wanted).lower() else 0.0
 
 
-def _path_match(path: str, words: set[str]) -> float:
+def path_match(path: str, words: set[str]) -> float:
     """The share of the file name's words in the query, and a little for its directories'."""
     stem, above = _path_words(path)
     of_name = len(stem & words) / len(stem) if stem else 0.0

@@ -12,6 +12,7 @@ from gitindex.model.frozen import frozen
 
 HYBRID, LEXICAL, SEMANTIC, SYMBOL, REGEX = "hybrid", "lexical", "semantic", "symbol", "regex"
 MODES = (HYBRID, LEXICAL, SEMANTIC, SYMBOL, REGEX)
+FILE_MODES = (HYBRID, LEXICAL, SEMANTIC)  # those that rank whole files too
 MAX_QUERY_CHARS = 4000
 MAX_LIMIT = 200
 
@@ -30,6 +31,7 @@ class Request:
     since: str = ""
     until: str = ""
     session: str = ""
+    files: bool = False  # whole files instead of passages
 
     @property
     def asks_metadata(self) -> bool:
@@ -43,6 +45,10 @@ def checked(request: Request) -> Request:
     """
     if request.mode not in MODES:
         raise UsageError(f"unknown mode {request.mode!r}", hint=f"use one of {', '.join(MODES)}")
+    if request.files and request.mode not in FILE_MODES:
+        raise UsageError(
+            f"mode {request.mode} does not rank whole files", hint=f"use one of {', '.join(FILE_MODES)}"
+        )
     if not 1 <= request.limit <= MAX_LIMIT:
         raise UsageError(f"limit must be between 1 and {MAX_LIMIT}, found {request.limit}")
     if len(request.query) > MAX_QUERY_CHARS:

@@ -24,6 +24,7 @@ A first session:
 $ gitindex init --no-hooks
 $ gitindex search "publish snapshot"
 $ gitindex search publish --mode lexical --json
+$ gitindex search --files "publish a snapshot only once"
 $ gitindex search --tag design
 $ gitindex symbol publish_snapshot
 $ gitindex outline store/publish.py

@@ -97,6 +97,23 @@ def test_answers_keep_their_budget(repo: GitRepo) -> None:
         assert answer["left_out"] or answer.get("map_lines_left_out"), name
 
 
+def test_files_are_hits_when_asked_for(repo: GitRepo) -> None:
+    """UI-2: one result per file, with the number of its chunks that match."""
+    repo.commit(
+        "first",
+        **{"shop/cart.py": "def add():\n    pass\n", "tests/test_cart.py": "def test_add():\n    pass\n"},
+    )
+    index(repo.root)
+    service = Service(environment(), repo.root)
+    answer = json.loads(service.call("search_codebase", {"query": "add to the cart", "files": True}).text)
+    paths = [result["path"] for result in answer["results"]]
+    assert sorted(paths) == ["shop/cart.py", "tests/test_cart.py"]
+    assert all(result["chunks"] >= 1 for result in answer["results"])
+    assert {"freshness", "coverage", "trust"} <= answer.keys()
+    wrong = json.loads(service.call("search_codebase", {"query": "x", "files": True, "mode": "symbol"}).text)
+    assert wrong["status"] == "error"
+
+
 def test_null_arguments_count_as_absent() -> None:
     assert check(BY_NAME["find_symbol"], {"name": "x", "limit": None}) == {"name": "x"}
     with pytest.raises(UsageError):

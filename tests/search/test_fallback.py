@@ -118,3 +118,10 @@ def test_a_corrupt_pointer_is_survived(own: Asked) -> None:
     """SN-11: the newest whole snapshot answers instead."""
     own.codebase.layout.active.write_text("nonsense")
     assert own.paths("charge credit card")[0] == "shop/payment.py"
+
+
+def test_whole_files_are_ranked_without_an_index_too(shop: Asked) -> None:
+    found = scanned(shop, Request("cart credit card", files=True, limit=3))
+    assert len({hit.path for hit in found.hits}) == len(found.hits) == 3
+    assert all(hit.chunks >= 1 and hit.layers == ("scan",) for hit in found.hits)
+    assert found.degraded
