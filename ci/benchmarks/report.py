@@ -38,7 +38,8 @@ ABOUT = {
     "read every occurrence of the file, and nothing else.",
     "retrieval": "The first sentence of a docstring asks for its function; the docstrings are taken out of the code. "
     "Both figures are NDCG@10 on projects that neither training nor tuning saw; `anonymous` takes names and paths away "
-    "too. More is better, so the ratio is against over measured.",
+    "too. Rows of subjects ask the history of this repository which files a commit touched. More is better, so the "
+    "ratio is against over measured.",
     "peers": "The same corpus, machine and run. `index` is from nothing; `update` lasts from the change of one file "
     "until the tool is right again (`none`: it has nothing to update); `query` is one question from a fresh process "
     "unless the row says otherwise. No two tools do the same: the last columns say what each does and does not.",

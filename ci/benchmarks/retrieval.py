@@ -59,8 +59,9 @@ def run(cache: Path, quick: bool) -> list[Row]:
         rows += against_transformer(compared)
     elif not quick:
         _say(f"no comparison with {transformer.NAME}: pip install {' '.join(transformer.PACKAGES)}")
-    print(history.measure(Path(__file__).resolve().parents[2], cache).table(), flush=True)
-    return rows
+    asked = history.measure(Path(__file__).resolve().parents[2], cache)
+    print(asked.table(), flush=True)
+    return [*rows, *asked.promises()]
 
 
 def measure(

@@ -13,15 +13,18 @@ from gitindex.extract.embed.document import document
 from gitindex.extract.embed.registry import open_embedder
 from gitindex.ops.codebase import Codebase
 from gitindex.search.engine import Engine
+from gitindex.search.filekind import file_kind
 from gitindex.search.request import Request
 from gitindex.view.snapshot import SnapshotView
 
 DEPTH = 10
+FILE_DEPTH = 400  # chunks that the baseline looks through for ten files, as many as the product does
 BASELINE = "bm25"
 MODES = {"lexical": "lexical", "dense": "semantic", "hybrid": "hybrid"}
 
 Place = tuple[str, int, int]  # path, first line, last line
 Ask = Callable[[str], Sequence[Place]]
+FileAsk = Callable[[str, Sequence[str]], Sequence[str]]  # a question, the kinds of files wanted → paths
 Encode = Callable[[Sequence[str]], Any]
 
 
@@ -31,12 +34,25 @@ def systems(
     """Name and system, the transformer only with `encode`."""
     chunks = [chunk for chunk in view.lexical.all() if chunk.text.strip()]
     yield BASELINE, _bm25(chunks)
-    settings = codebase.settings
-    engine = Engine(view, codebase.root, settings.query, lambda: open_embedder(settings.embedding))
+    engine = _engine(codebase, view)
     for system, mode in MODES.items():
         yield system, _product(engine, mode)
     if encode is not None:
-        yield transformer.NAME, _nearest(chunks, encode, settings.query.per_file)
+        yield transformer.NAME, _nearest(chunks, encode, codebase.settings.query.per_file)
+
+
+def file_systems(codebase: Codebase, view: SnapshotView) -> Iterator[tuple[str, FileAsk]]:
+    """The same systems, asked for whole files."""
+    chunks = [chunk for chunk in view.lexical.all() if chunk.text.strip()]
+    yield BASELINE, _files_of(_bm25(chunks, FILE_DEPTH))
+    engine = _engine(codebase, view)
+    for system, mode in MODES.items():
+        yield system, _product_files(engine, mode)
+
+
+def _engine(codebase: Codebase, view: SnapshotView) -> Engine:
+    settings = codebase.settings
+    return Engine(view, codebase.root, settings.query, lambda: open_embedder(settings.embedding))
 
 
 def _product(engine: Engine, mode: str) -> Ask:
@@ -49,12 +65,30 @@ def _product(engine: Engine, mode: str) -> Ask:
     return ask
 
 
+def _product_files(engine: Engine, mode: str) -> FileAsk:
+    def ask(text: str, kinds: Sequence[str]) -> list[str]:
+        request = Request(_plain(text), mode=mode, limit=DEPTH, kinds=tuple(kinds), files=True)
+        return [hit.path for hit in engine.search(request).hits]
+
+    return ask
+
+
+def _files_of(ask: Ask) -> FileAsk:
+    """Files in the order of their best chunks."""
+
+    def files(text: str, kinds: Sequence[str]) -> list[str]:
+        paths = dict.fromkeys(path for path, _, _ in ask(text))
+        return [path for path in paths if not kinds or file_kind(path) in kinds][:DEPTH]
+
+    return files
+
+
 def _plain(text: str) -> str:
     """A sentence, not the query language: quotes and colons in a docstring are no operators."""
     return " ".join(text.replace('"', " ").replace(":", " ").replace(" -", " ").split())
 
 
-def _bm25(chunks: Sequence[Any]) -> Ask:
+def _bm25(chunks: Sequence[Any], depth: int = DEPTH) -> Ask:
     import tantivy
 
     builder = tantivy.SchemaBuilder()
@@ -71,7 +105,7 @@ def _bm25(chunks: Sequence[Any]) -> Ask:
 
     def ask(text: str) -> list[Place]:
         query, _ = index.parse_query_lenient(_plain(text), ["text"])
-        found = [searcher.doc(address)["at"][0] for _, address in searcher.search(query, DEPTH).hits]
+        found = [searcher.doc(address)["at"][0] for _, address in searcher.search(query, depth).hits]
         return [_place(chunks[at]) for at in found]
 
     return ask

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import corpus, madescip, measure, peers, profile
+from benchmarks import corpus, history, madescip, measure, peers, profile
 from benchmarks.tools import Missing
 
 from gitindex.scip.reader import IndexFile
@@ -99,3 +99,22 @@ def test_a_missing_tool_keeps_its_row():
     assert "ripgrep | not installed here: no such package |" in shown
     assert len(shown.splitlines()) == 4 + len(peers.MEASURES)
     assert len({line.count("|") for line in shown.splitlines()[2:]}) == 1
+
+
+def test_a_history_asks_for_files_and_promises_what_it_found(tmp_path: Path):
+    repo = GitRepo.create(tmp_path / "repo")
+    for number, (word, files) in enumerate(
+        {
+            "apple": ("apple.py", "tests/test_apple.py"),
+            "pear": ("pear.py", "docs/pear.md"),
+            "plum": ("plum.py",),
+        }.items()
+    ):
+        repo.commit(f"Let the {word} ripen", **dict.fromkeys(files, f"{word} = {number}\n"))
+    asked = history.measure(repo.root, tmp_path / "cache")
+    assert asked.commits == {history.ALL: 3, history.SOURCE: 3, history.AMONG: 3}
+    assert asked.means[history.ALL]["lexical"] == asked.means[history.SOURCE]["bm25"] == 1.0
+    assert len(asked.table().splitlines()) == 5
+    rows = list(asked.promises())
+    assert len(rows) == 4
+    assert [row.bound for row in rows] == [1.0, None, 1.0, None]
