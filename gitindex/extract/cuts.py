@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gitindex.extract.native import scan
 from gitindex.extract.source import Source
 
 _WHOLE = 1.5  # times the target: below this a definition is never cut
@@ -74,27 +75,25 @@ class _Cutter:
 
     def _level(self, block: _Block) -> Iterator[_Block | Range]:
         """The block's parts: finished ranges, and inner blocks too large to stay whole."""
+        chars = self._chars
         begin = end = block.first
         for part in self._parts(block):
-            if self.size(part.first, part.last) > self._whole:
+            first, last, inner, definition = part
+            size = chars[last] - chars[first]
+            if size > self._whole:
                 if end > begin:
                     yield begin, end
-                yield from [part] if part.inner else self._lines(part.first, part.last)
-                begin = end = part.last
+                yield from [part] if inner else self._lines(first, last)
+                begin = end = last
                 continue
-            if end > begin and not self._fits(begin, part):
+            together = chars[last] - chars[begin]
+            crumb = not definition and size <= self._crumb and together <= self._whole
+            if end > begin and together > self._target and not crumb:
                 yield begin, end
-                begin = part.first
-            end = part.last
+                begin = first
+            end = last
         if end > begin:
             yield begin, end
-
-    def _fits(self, begin: int, part: _Block) -> bool:
-        whole = self.size(begin, part.last)
-        if whole <= self._target:
-            return True
-        crumb = not part.definition and self.size(part.first, part.last) <= self._crumb
-        return crumb and whole <= self._whole
 
     def _parts(self, block: _Block) -> Iterator[_Block]:
         at = block.first
@@ -128,6 +127,10 @@ class _Cutter:
         """The row in the second half at which cutting hurts least: after a blank line, else a shallow one."""
         half = bisect_right(self._chars, self._chars[first] + self._target // 2, first + 1, end)
         low = max(half, first + 1)
+        if scan is not None:
+            offset = self._source.starts[low - 1]
+            found = scan.best_line(self._source.data, offset, end + 2 - low, _LOOKED_AT, _AFTER_BLANK)
+            return low - 1 + found if found >= 0 else end
         best, cost = end, 1 << 30
         blank_before = False
         for row, line in enumerate(self._source.rows_between(low - 1, end + 1), low - 1):

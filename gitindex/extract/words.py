@@ -1,8 +1,8 @@
 """`tokens.terms` and `tokens.compounds` of many texts at once. Same words, always; only the white space may differ.
 
 Where a word ends, and where a sub-word begins inside one, is seen from three neighbouring characters, so arrays find
-it for a whole file in a few passes. What the arrays cannot judge goes to `tokens`: a word long enough to be cut,
-digits of other scripts.
+it for a whole file in a few passes; where the package was compiled, one pass of C does. What neither can judge goes to
+`tokens`: a word long enough to be cut, digits of other scripts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gitindex.extract import tokens
+from gitindex.extract.native import scan
 
 _SPACE = 32
 _ASCII = bytes(range(128))
@@ -48,8 +49,17 @@ _SUBWORDS = _WORDS.replace(b"_", b" ")
 _IS_LETTER = np.array([kind in (_LOWER, _UPPER, _BEYOND) for kind in range(6)])
 
 
-def terms_and_compounds(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+def terms_and_compounds(texts: list[str]) -> Iterator[tuple[str, str]]:
     """Both of each text, for a white-space tokenizer."""
+    if scan is None:
+        yield from _by_arrays(texts)
+        return
+    found = scan.words(texts, tokens.MAX_TOKEN, _lowered)
+    others = _by_arrays([text for text, pair in zip(texts, found, strict=True) if pair is None])
+    yield from (next(others) if pair is None else pair for pair in found)
+
+
+def _by_arrays(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     encoded = [text.encode("utf-8", "replace") for text in texts]
     bounds = np.array([*accumulate((len(piece) + 1 for piece in encoded), initial=1)])
     data = b"\n".join([b"", *encoded, b""])  # so that no word is the first or the last thing
@@ -77,10 +87,14 @@ def terms_and_compounds(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
         elif plain:
             distinct = dict.fromkeys([name[: tokens.MAX_TOKEN] for name in names[begin:end]])
             yield terms[first:last].decode(), b" ".join(distinct).decode()
-        else:  # letters beyond ASCII are still as they were written
-            lowered = b" ".join(names[begin:end]).decode().lower().split()
-            cut = dict.fromkeys([name[: tokens.MAX_TOKEN] for name in lowered])
-            yield terms[first:last].decode().lower(), " ".join(cut)
+        else:
+            yield _lowered(terms[first:last].decode(), b" ".join(names[begin:end]).decode())
+
+
+def _lowered(terms: str, names: str) -> tuple[str, str]:
+    """Letters beyond ASCII were still as they had been written."""
+    cut = dict.fromkeys([name[: tokens.MAX_TOKEN] for name in names.lower().split()])
+    return terms.lower(), " ".join(cut)
 
 
 def _letters_only(data: bytes) -> tuple[bytes, frozenset[str]]:

@@ -1,0 +1,18 @@
+"""The compiled loops, where the package was built with them. Without them everything gives the same, only slower."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+_VERSION = 1  # of `_scan.c`
+
+
+def _load() -> ModuleType | None:
+    try:
+        from gitindex.extract import _scan
+    except ImportError:
+        return None
+    return _scan if _scan.VERSION == _VERSION else None
+
+
+scan = _load()

@@ -1,0 +1,42 @@
+"""Feeds a build of `_scan.c` with random input; run by `test_native` under sanitizers. Prints how many rounds it took."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import sys
+from types import SimpleNamespace
+
+ROUNDS = 20_000
+SIGNS = "abzABZ019_ \t\n.'\"(é😀٣²ßİΣσก’\ud800"
+
+
+def main(path: str) -> None:
+    spec = importlib.util.spec_from_file_location("_scan", path)
+    assert spec
+    assert spec.loader
+    scan = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scan)
+    dice = random.Random(7)
+    for _ in range(ROUNDS):
+        texts = [
+            "".join(dice.choices(SIGNS, k=dice.choice((0, 1, 5, 60, 700)))) for _ in range(dice.randint(0, 3))
+        ]
+        for text, pair in zip(
+            texts, scan.words(texts, dice.choice((0, 1, 3, 40)), lambda *both: both), strict=True
+        ):
+            assert pair is None or len(pair[0].split()) <= len(text)
+        data = "".join(texts).encode("utf-8", "replace")[dice.randint(0, 2) :]  # also cut inside a sign
+        ends = [sorted(dice.choices(range(len(data) + 1), k=2)) for _ in range(dice.randint(0, 5))]
+        nodes = [SimpleNamespace(start_byte=begin, end_byte=end) for begin, end in ends]
+        middle = dice.randint(0, len(nodes))
+        found = scan.names(
+            data, nodes[:middle], nodes[middle:], frozenset({b"a", b"b"}), dice.choice((1, 200))
+        )
+        lines = dice.randint(0, 9)
+        assert -1 <= scan.best_line(data, dice.randint(0, len(data) + 1), lines, 200, 1000) < max(1, lines)
+        assert all(name and blob for name, blob in found)
+    print(ROUNDS)
+
+
+main(sys.argv[1])
