@@ -1,8 +1,8 @@
 """Which files an import means, guessed from paths alone: each language's habits, no build system asked.
 
 A spelling becomes a list of candidate paths, best first. A candidate names either one exact path or the end of one
-(the source root is not known). The first candidate that exists wins; among several files with the same end, those
-nearest to the importing file do.
+(the source root is not known; a Python package is none). The first candidate that exists wins; among several files with
+the same end, those nearest to the importing file do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _ECMA = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", 
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".h++")
 _BODIES = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
 _JVM = (".java", ".kt", ".scala", ".groovy")
-# `^` marks a path from the root of the codebase; anything else is the end of a path.
+_PACKAGE = ("__init__.py", "__init__.pyi")
+# `^` marks a path from the root of the codebase; anything else is the end of a path, after `%` below a source root.
 Candidates = Iterator[str]
 
 
@@ -29,10 +30,14 @@ class Modules:
         self._ends: dict[str, list[str]] = defaultdict(list)  # by the last name, and by the last two
         self._found: dict[str, list[str]] = {}
         self._folders: dict[str, list[str]] = defaultdict(list)
+        self._packages: set[str] = set()
         for path in sorted(self._paths):
             for end in {_end(path, 1), _end(path, 2)}:
                 self._ends[end].append(path)
-            self._folders[dirname(path)].append(path)
+            folder = dirname(path)
+            self._folders[folder].append(path)
+            if folder and path[len(folder) + 1 :] in _PACKAGE:
+                self._packages.add(folder)
 
     def files(self, site: ImportSite) -> tuple[str, ...]:
         """The files that hold what the import names; empty for anything outside the codebase."""
@@ -65,11 +70,17 @@ class Modules:
             exact = candidate[1:]
             return [exact] if exact in self._paths else []
         if candidate not in self._found:
-            named = self._ends.get(_end(candidate, 2), ())
-            self._found[candidate] = [
-                path for path in named if path == candidate or path.endswith("/" + candidate)
-            ]
+            self._found[candidate] = self._ending(candidate)
         return _nearest(self._found[candidate], importer)
+
+    def _ending(self, candidate: str) -> list[str]:
+        end = candidate.removeprefix("%")
+        named = self._ends.get(_end(end, 2), ())
+        found = [path for path in named if path == end or path.endswith("/" + end)]
+        if end == candidate:
+            return found
+        # What lies in a package has the package's name before its own: `import json` is not `flask/json`.
+        return [path for path in found if path[: -len(end) - 1] not in self._packages]
 
     def _package(self, site: ImportSite) -> tuple[str, ...]:
         end = site.module.replace(".", "/")
@@ -125,15 +136,16 @@ def _python(site: ImportSite) -> Candidates:
             base = dirname(base)
         stem = "^" + "/".join(filter(None, (base, rest)))
     else:
-        stem = rest
+        stem = "%" + rest
     stem = stem.rstrip("/")
-    prefix = f"{stem}/" if stem not in ("", "^") else stem
+    bare = stem in ("%", "^")
+    prefix = stem if bare else f"{stem}/"
     if site.name and site.name != "*":
         yield f"{prefix}{site.name}.py"
-    if stem not in ("", "^"):
+    if not bare:
         yield f"{stem}.py"
-    yield from (f"{prefix}__init__{end}" for end in (".py", ".pyi"))
-    if stem not in ("", "^"):
+    yield from (f"{prefix}{name}" for name in _PACKAGE)
+    if not bare:
         yield f"{stem}.pyi"
 
 

@@ -113,6 +113,40 @@ def test_import_graph_both_ways(ask) -> None:
     assert ask("imports", "pkg/store.py")["external"] == []
 
 
+PYTHON = {
+    "src/app/__init__.py": "",
+    "src/app/typing.py": "",
+    "src/app/json/__init__.py": "import json as _json\n\n\ndef dumps(item):\n    return _json.dumps(item)\n",
+    "src/app/json/provider.py": "import json\n\n\ndef provide(item):\n    return json.dumps(item)\n",
+    "src/app/ctx.py": (
+        "import typing as t\nfrom app.json import dumps\nfrom . import typing\n\n\n"
+        "def push(item):\n    return dumps(item)\n"
+    ),
+    "src/space/part/core.py": "def work():\n    return 1\n",
+    "tools/helper.py": "def helped():\n    return 1\n",
+    "tools/run.py": "import helper\nfrom space.part import core\n\n\ndef main():\n    helper.helped()\n    core.work()\n",
+}
+
+
+def test_an_absolute_import_starts_at_a_source_root(repo: GitRepo) -> None:
+    """QU-3: a module of a package is not the standard library's; namespace packages and scripts still import."""
+    repo.commit("first", **PYTHON)
+    index(repo.root)
+
+    def ask(*arguments: str) -> dict:
+        return cli(*arguments, "--json", "--path", str(repo.root)).json
+
+    into = ask("imports", "src/app/typing.py", "--direction", "importers")["edges"]
+    assert [(edge["from"], edge["line"]) for edge in into] == [("src/app/ctx.py", 3)]
+    provider = ask("imports", "src/app/json/provider.py")
+    assert (provider["edges"], provider["external"]) == ([], ["json"])
+    callers = ask("callgraph", "src/app/json/__init__.py#dumps")
+    assert [edge["from"] for edge in callers["edges"]] == ["src/app/ctx.py#push:6"]
+    scripts = ask("imports", "tools/run.py")
+    assert {edge["to"] for edge in scripts["edges"]} == {"tools/helper.py", "src/space/part/core.py"}
+    assert len(ask("callgraph", "main", "--direction", "callees")["edges"]) == 2
+
+
 @pytest.mark.parametrize("budget", [1, 20, 60, 2000])
 def test_the_map_keeps_its_budget(ask, budget: int) -> None:
     """QU-3, QU-4: never more tokens than asked for, and the rest is counted."""
