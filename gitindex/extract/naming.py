@@ -43,6 +43,8 @@ def named(node: Node, data: bytes, receivers: bool) -> Named | None:
         if node.type in _FIXED:
             return Named(_FIXED[node.type], "", node.start_byte, callable=True, member=True)
         target, through_function = _descend(node)
+    if target.type == "variable_name":  # PHP's `$` is a sign before the name; elsewhere it is a letter of it
+        target = first_named(target) or target
     start = target.start_byte
     raw = data[start : min(target.end_byte, start + _MAX_NAME)].decode("utf-8", "replace")
     receiver = _receiver(node, data) if receivers else ""
@@ -66,7 +68,7 @@ def _parts(raw: str) -> list[str]:
         scope, _, rest = text.partition("operator")
         return [*filter(None, _SEPARATOR.split(scope.strip())), "operator" + rest.strip()]
     pieces = _SEPARATOR.split(_ARGUMENTS.sub("", text))
-    names = [piece.strip().lstrip("$") for piece in pieces]
+    names = [piece.strip() for piece in pieces]
     kept = [name for name in names[:-1] if name and name not in _DROPPED]
     return [*kept, names[-1]]
 

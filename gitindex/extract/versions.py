@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-EXTRACTOR_VERSION = "1"  # symbols, imports, calls, identifiers, front matter
+EXTRACTOR_VERSION = "2"  # symbols, imports, calls, identifiers, front matter
 CHUNKER_VERSION = "1"  # where chunks begin and end, and what an anchor holds
 # The one release of tree-sitter-language-pack this works with; a test compares it with the installed one.
 GRAMMAR_VERSION = "0.13.0"

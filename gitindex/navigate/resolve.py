@@ -22,9 +22,9 @@ _SUPER = frozenset({"super", "super()", "base", "parent"})
 _IMPLICIT_THIS = frozenset({"java", "kotlin", "scala", "csharp", "cpp", "swift", "ruby"})
 # All files of a directory share one scope.
 _PACKAGE_SCOPE = frozenset({"go", "java", "kotlin", "scala"})
-_MADE = re.compile(r"(?:new\s+)?([A-Za-z_]\w*)\s*\(.*\)$", re.S)
+_MADE = re.compile(r"(?:new\s+)?([A-Za-z_$][\w$]*)\s*\(.*\)$", re.S)
 _BASES = re.compile(r"[(:<]|\bextends\b|\bimplements\b")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _NOISE = frozenset(
     {"class", "extends", "implements", "public", "private", "protected", "internal", "virtual", "metaclass"}
 )

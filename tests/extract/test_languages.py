@@ -37,7 +37,7 @@ def test_ranges_of_symbols_hold_their_names(sample: Path) -> None:
         inside = data[symbol.byte_start : symbol.byte_end].decode()
         assert symbol.name in inside or symbol.kind == "key"
         if symbol.kind not in ("heading", "key"):
-            assert rows[symbol.line - 1][symbol.column - 1 :].lstrip("$").startswith(symbol.name)
+            assert rows[symbol.line - 1][symbol.column - 1 :].startswith(symbol.name)
 
 
 def _positions(text: bytes, path: str, name: str) -> list[tuple[int, int]]:

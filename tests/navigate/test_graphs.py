@@ -147,6 +147,27 @@ def test_an_absolute_import_starts_at_a_source_root(repo: GitRepo) -> None:
     assert len(ask("callgraph", "main", "--direction", "callees")["edges"]) == 2
 
 
+def test_a_dollar_sign_is_part_of_a_name(repo: GitRepo) -> None:
+    repo.write(
+        "a.ts", "export function $foo() {}\nexport function foo() {}\nexport class $Base { run() {} }\n"
+    )
+    repo.write(
+        "b.ts",
+        'import { $foo, foo, $Base } from "./a";\n'
+        "export class Own extends $Base { go() { this.run(); $foo(); } }\n"
+        "export function use() { foo(); }\n",
+    )
+    index(repo.root)
+
+    def callers(name: str) -> list[str]:
+        return [
+            edge["from"] for edge in cli("callgraph", name, "--json", "--path", str(repo.root)).json["edges"]
+        ]
+
+    assert callers("$foo") == callers("$Base.run") == ["b.ts#Own.go:2"]
+    assert callers("foo") == ["b.ts#use:3"]
+
+
 @pytest.mark.parametrize("budget", [1, 20, 60, 2000])
 def test_the_map_keeps_its_budget(ask, budget: int) -> None:
     """QU-3, QU-4: never more tokens than asked for, and the rest is counted."""

@@ -32,3 +32,7 @@ let state = useLocal(0), other;
 async function* walk() { for await (const x of fs?.list?.(path.sep)) yield x; }
 Cart.prototype.pop = function () { return this.items.pop(); };
 module.exports = { add };
+function $add(list) { return $(list).each(add); }
+const $ = (list) => list, $sum$ = 0;
+$.fn.each = function () { return $add(this); };
+class $Cart { $push() { return $add(1); } }
