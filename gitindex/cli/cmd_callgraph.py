@@ -7,11 +7,13 @@ import json
 import click
 
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told
+from gitindex.cli.reading import comments, opened, reads, told
 from gitindex.navigate import notes
 from gitindex.navigate.callgraph import CALLEES, CALLERS, MAX_DEPTH
 from gitindex.navigate.diagram import FORMATS
 from gitindex.ops.navigate import call_graph
+
+_COMMENT = {"mermaid": "%%", "dot": "//"}
 
 
 @command("Who calls a definition, or what it calls.")
@@ -42,8 +44,10 @@ def run(
         shape="json" if call.as_json and shape == "text" else shape,
         note_limit=note_limit,
     )
-    if data["status"] == "ok" and shape in ("mermaid", "dot"):
-        return Answer(data, data["diagram"])  # nothing but the drawing: it goes into a file
+    if (
+        data["status"] == "ok" and shape in _COMMENT
+    ):  # it goes into a file: nothing but the drawing and comments
+        return Answer(data, "\n".join([data["diagram"], *comments(data, _COMMENT[shape])]))
     if shape == "json" and not call.as_json:
         return Answer(data, json.dumps(data, ensure_ascii=False, indent=2))
     return told(data, data.get("diagram", ""))

@@ -25,4 +25,11 @@ def run(
         return told(data, "")
     lines = [f"{edge['from']}:{edge['line']} → {edge['to']}" for edge in data["edges"]]
     lines += [f"outside: {', '.join(data['external'])}"] if data["external"] else []
-    return told(data, "\n".join(lines) or f"no imports of {data['path']} lead to indexed files")
+    if data["leftOutEdges"]:
+        lines.append(f"not shown: {data['leftOutEdges']:,} more imports; lower --depth")
+    nothing = (
+        f"no imports of {data['path']} lead to indexed files"
+        if direction == IMPORTS
+        else f"no indexed file imports {data['path']}"
+    )
+    return told(data, "\n".join(lines) or nothing)

@@ -20,6 +20,8 @@ def run(
 ) -> Answer:
     codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
     data = repo_map(codebase, options, tokens=tokens, focus=focus)
+    if data["status"] != "ok":
+        return told(data, "")
     left = data["omitted"]
     rest = f"\n({output.plural(left['symbols'], 'symbol')} more, {output.plural(left['files'], 'file')} not shown)"
     return told(data, data["map"] + (rest if data["truncated"] else ""))

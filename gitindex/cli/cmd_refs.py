@@ -8,7 +8,7 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told
+from gitindex.cli.reading import opened, reads, told, unshown
 from gitindex.navigate.references import LIMIT
 from gitindex.ops.navigate import find_references
 
@@ -20,7 +20,7 @@ from gitindex.ops.navigate import find_references
 def run(call: Call, target: str, limit: int, stale_ok: bool, catch_up: bool, debug: bool) -> Answer:
     codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
     data = find_references(codebase, target, options, limit)
-    return told(data, _text(data), empty_is_fine=True)
+    return told(data, _text(data), empty_is_fine="path" not in data)
 
 
 def _text(data: dict[str, Any]) -> str:
@@ -28,10 +28,15 @@ def _text(data: dict[str, Any]) -> str:
         return str(data["message"])
     lines = [f"{item['path']}:{item['line']}:{item['column']}  definition" for item in data["definitions"]]
     lines += _rows(data["references"])
-    if data["unresolved_count"]:
+    if data["candidates"]:
         lines += ["", f"{output.plural(data['unresolved_count'], 'occurrence')} where only the name agrees:"]
         lines += _rows(data["candidates"])
-    return "\n".join(lines)
+    missing = unshown(
+        data,
+        (data["reference_count"] - len(data["references"]), "of the references"),
+        (data["unresolved_count"] - len(data["candidates"]), "of the occurrences where only the name agrees"),
+    )
+    return "\n".join([*lines, *missing])
 
 
 def _rows(items: list[dict[str, Any]]) -> list[str]:

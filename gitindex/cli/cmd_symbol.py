@@ -8,7 +8,7 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told
+from gitindex.cli.reading import opened, reads, told, unshown
 from gitindex.ops.navigate import find_symbol
 
 
@@ -24,7 +24,8 @@ def run(call: Call, name: str, limit: int, stale_ok: bool, catch_up: bool, debug
         for item in data["results"]
     ]
     lines = [output.table(rows) or ("" if data.get("hover") else data["message"]), *_said(data)]
-    return told(data, "\n".join(filter(None, lines)), empty_is_fine=True)
+    lines += unshown(data, (data["result_count"] - len(rows), "of the definitions"))
+    return told(data, "\n".join(filter(None, lines)), empty_is_fine="path" not in data)
 
 
 def _said(data: dict[str, Any]) -> list[str]:

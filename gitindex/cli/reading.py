@@ -51,10 +51,25 @@ def told(data: dict[str, Any], text: str, *, empty_is_fine: bool = False) -> Ans
     lines += [
         f"  {item['symbol_id']}" for item in data.get("candidates", ()) if data["status"] == "ambiguous"
     ]
-    if data.get("stale"):
-        lines.append("a rebuild is running: this is the last good snapshot")
-    lines.append(f"\n{truth_line(data)}")
+    lines += [*_stale(data), "", truth_line(data)]
     return Answer(data, "\n".join(lines), 1 if failed and not empty_is_fine else 0)
+
+
+def unshown(data: dict[str, Any], *counts: tuple[int, str]) -> list[str]:
+    """What a limit kept out of the answer, and how to see it."""
+    said = [f"{count:,} {what}" for count, what in counts if count]
+    # `left_out`: the answer met its size budget before the limit.
+    wider = "raise query.max_answer_chars in .gitindex.toml" if data.get("left_out") else "raise --limit"
+    return ["", f"not shown: {', '.join(said)}; {wider}"] if said else []
+
+
+def comments(data: dict[str, Any], sign: str) -> list[str]:
+    """What `told` says of an answer, for a drawing: the text stays one."""
+    return [f"{sign} {' '.join(line.split())}" for line in (*_stale(data), truth_line(data))]
+
+
+def _stale(data: dict[str, Any]) -> list[str]:
+    return ["a rebuild is running: this is the last good snapshot"] if data.get("stale") else []
 
 
 def truth_line(data: dict[str, Any]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from gitindex.navigate.callgraph import CALLEES, Graph
+from gitindex.navigate.callgraph import CALLEES, MAX_GUESSES, Graph
 from gitindex.navigate.facts import Definition
 
 FORMATS = ("text", "json", "mermaid", "dot")
 FILE_LEVEL = "file level"
+_GUESSES = 20
 
 
 def text(graph: Graph) -> str:
@@ -17,7 +18,16 @@ def text(graph: Graph) -> str:
         lines += ["", f"not decided ({len(graph.guesses)}; only the name agrees):"]
         lines += [
             f"  {item.path}:{item.line}  {item.receiver + '.' if item.receiver else ''}{item.name}"
-            for item in graph.guesses[:20]
+            for item in graph.guesses[:_GUESSES]
+        ]
+    if len(graph.guesses) > _GUESSES:
+        lines.append(
+            f"  {len(graph.guesses) - _GUESSES:,} more not shown; --format json lists up to {MAX_GUESSES}"
+        )
+    if graph.left_out:
+        lines += [
+            "",
+            f"{graph.left_out:,} more calls not shown: {len(graph.nodes):,} definitions at most; lower --depth",
         ]
     return "\n".join(lines)
 

@@ -57,7 +57,7 @@ def graph(view: SnapshotView, path: str, direction: str, depth: int, limit: int)
                 nodes[end] = nodes[here] + 1
                 waiting.append(end)
             kept.append(edge)
-    external = sorted({site.module for site in outside if site.path == path})
+    external = sorted({site.module for site in outside if site.path == path}) if direction == IMPORTS else []
     return {
         "path": path,
         "direction": direction,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gitindex.errors import UsageError
+from gitindex.model.records import FileRecord
 from gitindex.navigate import callgraph as graphs
 from gitindex.navigate import diagram, facts, imports, notes, repomap, symbol, where
 from gitindex.navigate import outline as outlines
@@ -13,7 +14,7 @@ from gitindex.navigate import slice as slices
 from gitindex.navigate.facts import Definition
 from gitindex.ops.budget import fit, fit_text, size
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.reading import Reading, ReadOptions, reading
+from gitindex.ops.reading import Reading, ReadOptions, past_end, reading
 
 _LISTED = 20
 MAX_TOKENS = 100_000
@@ -139,6 +140,10 @@ def repo_map(
         raise UsageError(f"tokens must be between 1 and {MAX_TOKENS:,}, found {tokens}")
     with reading(codebase, options) as read:
         keys = [read.key(path) for path in focus]
+        for key in keys:
+            record = read.view.record(key)
+            if record is None or record.skip:
+                return _no_file(read, key)
         answer = read.answer("ok", **repomap.repo_map(read.view, tokens, keys))
         answer["map"], cut = fit_text(answer["map"], read.budget // 2)
         told = {**answer, "map_lines_left_out": cut, "truncated": True} if cut else answer
@@ -216,7 +221,7 @@ def _said(read: Reading, name: str, found: list[Definition]) -> dict[str, Any]:
 
 
 def _missed(read: Reading, name: str) -> dict[str, Any]:
-    """Why nothing was found: names that look alike, or what is wrong with a position."""
+    """Why nothing was found: names that look alike, or what is wrong with a position; `path` when it is no place."""
     at = where.position(name)
     if at is None:
         told = f"no definition of {name}"
@@ -224,22 +229,16 @@ def _missed(read: Reading, name: str) -> dict[str, Any]:
     key = read.key(at.path)
     record = read.view.record(key)
     if record is None or record.skip:
-        told = f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
-    elif at.line > record.lines:
-        told = f"{key} has {record.lines:,} lines, found {at.line:,}"
-    else:
-        told = f"nothing with a definition at {key}:{at.line}" + (f":{at.column}" if at.column else "")
+        return {"message": _absent(key, record), "suggestions": [], "path": key}
+    if at.line > record.lines:
+        return {"message": past_end(key, record.lines, at.line), "suggestions": [], "path": key}
+    told = f"nothing with a definition at {key}:{at.line}" + (f":{at.column}" if at.column else "")
     return {"message": told, "suggestions": []}
 
 
 def _undecided(read: Reading, target: str, found: list[Definition]) -> dict[str, Any]:
     if not found:
-        return read.answer(
-            "not_found",
-            target=target,
-            message=f"no definition of {target}",
-            suggestions=symbol.suggestions(read.view, target),
-        )
+        return read.answer("not_found", target=target, **_missed(read, target))
     return read.answer(
         "ambiguous",
         target=target,
@@ -251,8 +250,13 @@ def _undecided(read: Reading, target: str, found: list[Definition]) -> dict[str,
 
 def _no_file(read: Reading, key: str) -> dict[str, Any]:
     record = read.view.record(key)
-    why = f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
-    return read.answer("not_found", path=key, message=why, skip=record.skip if record else None)
+    return read.answer(
+        "not_found", path=key, message=_absent(key, record), skip=record.skip if record else None
+    )
+
+
+def _absent(key: str, record: FileRecord | None) -> str:
+    return f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
 
 
 def _drawing(graph: graphs.Graph, shape: str) -> str:

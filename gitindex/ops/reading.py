@@ -99,6 +99,11 @@ class Reading:
             yield paths.path_key(text)
 
 
+def past_end(path: str, lines: int, asked: int) -> str:
+    """Why a line cannot be shown."""
+    return f"{path} has {lines:,} line{'' if lines == 1 else 's'}, found {asked:,}"
+
+
 @contextmanager
 def reading(codebase: Codebase, options: ReadOptions) -> Iterator[Reading]:
     """Raises Gated with its envelope, IntegrityError, IncompatibleVersion; with `sync` what a sync raises."""

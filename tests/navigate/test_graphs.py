@@ -87,6 +87,16 @@ def test_a_limit_of_nodes_is_told(project: GitRepo, ask) -> None:
     assert (len(answer["nodes"]), answer["leftOutEdges"], answer["truncated"]) == (11, 20, True)
 
 
+def test_the_text_of_a_graph_says_what_it_leaves_out(project: GitRepo) -> None:
+    """QU-4: of the undecided calls as of the others."""
+    project.write("pkg/many.py", "def many(it):\n" + "    it.check(1)\n" * 36)
+    index(project.root)
+    text = cli("callgraph", "Store.check", "--depth", "1", "--path", str(project.root)).out
+    assert "not decided (36; only the name agrees):" in text
+    assert text.count("it.check") == 20
+    assert "16 more not shown; --format json lists up to 100" in text
+
+
 def test_drawings(folder) -> None:
     """QU-3: text, Mermaid and DOT; names are escaped."""
     root = str(folder)
@@ -97,17 +107,23 @@ def test_drawings(folder) -> None:
     assert mermaid.count("-->") == 2
     dot = cli("callgraph", "pkg/store.py#write", "--format", "dot", "--path", root).out
     assert dot.count("->") == 2
+    assert mermaid.splitlines()[-1].startswith("%% indexed ")
+    assert dot.splitlines()[-1].startswith("// indexed ")
     if shutil.which("dot"):
         subprocess.run(["dot", "-Tsvg"], input=dot.encode(), capture_output=True, check=True)
     as_json = cli("callgraph", "pkg/store.py#write", "--format", "json", "--path", root)
     assert '"status": "ok"' in as_json.out
 
 
-def test_import_graph_both_ways(ask) -> None:
+def test_import_graph_both_ways(project: GitRepo, ask) -> None:
+    project.write("pkg/lone.py", "import os\n")
+    index(project.root)
     out = ask("imports", "pkg/use.py")
     assert {edge["to"] for edge in out["edges"]} == {"pkg/queue.py", "pkg/store.py"}
     into = ask("imports", "web/lib.ts", "--direction", "importers")
     assert into["files"] == ["web/app.ts", "web/lib.ts"]
+    assert ask("imports", "pkg/lone.py")["external"] == ["os"]
+    assert ask("imports", "pkg/lone.py", "--direction", "importers")["external"] == []
     go = ask("imports", "main.go")
     assert {edge["to"] for edge in go["edges"]} == {"cart/cart.go", "cart/half.go"}
     assert ask("imports", "pkg/store.py")["external"] == []
@@ -189,6 +205,9 @@ def test_the_map_ranks_what_others_lean_on(project: GitRepo, ask) -> None:
     answer = ask("map", "--tokens", "12")
     assert [file["path"] for file in answer["files"]] == ["pkg/store.py"]
     assert answer["files"][0]["symbols"][0]["name"] == "Store"
+    missing = cli("map", "--focus", "nope.py", "--path", str(project.root))
+    assert missing.code == 1
+    assert missing.out.startswith("nope.py is not in the index\n")
     focused = ask("map", "--tokens", "30", "--focus", "web/app.ts")
     assert [file["path"] for file in focused["files"]] == ["web/app.ts", "web/lib.ts"]
 

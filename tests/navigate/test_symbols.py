@@ -103,6 +103,37 @@ def test_references_say_what_they_leave_out(ask) -> None:
     assert answer["reference_count"] > 1
 
 
+def test_the_text_of_references_says_what_it_leaves_out(project: GitRepo) -> None:
+    """QU-4: also when no occurrence of a kind is shown."""
+    project.write("pkg/more.py", "def more(file, other):\n    file.write(1)\n    other.write(2)\n")
+    index(project.root)
+    root = str(project.root)
+    whole = cli("refs", "write", "--json", "--path", root).json
+    more, guesses = whole["reference_count"] - 1, whole["unresolved_count"]
+    assert more > 0 < guesses
+    text = cli("refs", "write", "--limit", "1", "--path", root).out
+    assert "agrees:" not in text
+    told = f"{more} of the references, {guesses} of the occurrences where only the name agrees"
+    assert f"not shown: {told}; raise --limit" in text
+    assert "not shown" not in cli("refs", "write", "--path", root).out
+    assert (
+        "not shown: 1 of the definitions; raise --limit"
+        in cli("symbol", "write", "--limit", "1", "--path", root).out
+    )
+
+
+@pytest.mark.parametrize("verb", ["symbol", "refs", "callgraph"])
+def test_a_place_that_is_not_there_is_a_failure(folder, verb: str) -> None:
+    for place, why in (
+        ("pkg/store.py:999:1", "has 22 lines, found 999"),
+        ("no.py:1:1", "is not in the index"),
+    ):
+        ran = cli(verb, place, "--path", str(folder))
+        assert ran.code == 1
+        assert why in ran.out
+        assert cli(verb, place, "--json", "--path", str(folder)).json["status"] == "not_found"
+
+
 def test_outline_nests_as_written(ask) -> None:
     answer = ask("outline", "pkg/store.py")
     tree = [(entry["name"], [child["name"] for child in entry["children"]]) for entry in answer["symbols"]]
