@@ -22,7 +22,15 @@ def run(call: Call, file: str, worktree: bool, stale_ok: bool, catch_up: bool, d
     data = read_file(codebase, path, options, first=first, last=last, worktree=worktree)
     if data["status"] != "ok":
         return told(data, "")
-    return Answer(data, "\n".join([data["content"], *_remarks(data)]))
+    return Answer(data, _text(data), verbatim=True)
+
+
+def _text(data: dict[str, Any]) -> str:
+    """The file's own text, and what must be said of it on lines of their own."""
+    mark = "\ufeff" if data["bom"] else ""
+    text = mark + data["content"] + ("\n" if data["final_newline"] else "")
+    said = "".join(f"{line}\n" for line in _remarks(data))
+    return f"{text}\n{said}" if said and text and not text.endswith("\n") else text + said
 
 
 def _remarks(data: dict[str, Any]) -> list[str]:
@@ -32,9 +40,11 @@ def _remarks(data: dict[str, Any]) -> list[str]:
         said.append(f"[{shown}; the working tree's file is {data['worktree']}]")
     if not data["exact"]:
         said.append("[put together from indexed chunks: white space may differ]")
-    if data["truncated"]:
+    left = data["left_out"]
+    if "characters" in left:
+        more = f"line {data['end_line']} has {left['characters']:,} more characters"
+        said.append(f"[{more}; raise query.max_answer_chars in .gitindex.toml]")
+    if "lines" in left:
         rest = f"{data['path']}:{data['end_line'] + 1}-"
-        said.append(
-            f"[{data['left_out']['lines']:,} lines left out; next: gitindex read {shlex.quote(rest)}]"
-        )
+        said.append(f"[{left['lines']:,} lines left out; next: gitindex read {shlex.quote(rest)}]")
     return said

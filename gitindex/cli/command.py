@@ -27,6 +27,9 @@ class Answer:
     data: dict[str, Any]
     text: str
     exit_code: int = 0
+    verbatim: bool = (
+        False  # the text is a file's own: a pipe gets it as it is, a terminal what is safe to show
+    )
 
 
 @frozen
@@ -61,6 +64,17 @@ def complain(path: Path) -> None:
             return
 
 
+def _show(answer: Answer) -> None:
+    text = answer.text
+    if answer.verbatim:
+        if not sys.stdout.isatty():
+            output.write_verbatim(text)
+            return
+        text = output.harmless(text).removesuffix("\n")
+    if not _paged(text):
+        output.write_text(text)
+
+
 def _paged(text: str) -> bool:
     """Was it shown by a pager? Only a person at a terminal who did not refuse gets one."""
     if not sys.stdout.isatty() or click.get_current_context().find_root().params.get("no_pager"):
@@ -80,8 +94,7 @@ def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]]
             if as_json:
                 output.write_json(answer.data)
             else:
-                if not _paged(answer.text):
-                    output.write_text(answer.text)
+                _show(answer)
                 complain(Path(path))
             return answer.exit_code
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
+_COMMANDING = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -18,12 +20,26 @@ def write_json(value: Any) -> None:
 
 def write_text(text: str) -> None:
     if text:
-        # Paths may hold bytes no encoding knows; printing must not fail for that.
-        click.echo(text.encode("utf-8", "replace").decode("utf-8"))
+        click.echo(_printable(text))
+
+
+def write_verbatim(text: str) -> None:
+    """Nothing taken away, nothing added."""
+    sys.stdout.write(_printable(text))
+
+
+def harmless(text: str) -> str:
+    """Somebody else's text for a terminal: what would command it is spelled out."""
+    return _COMMANDING.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text.removeprefix("\ufeff"))
 
 
 def write_error(text: str) -> None:
     click.echo(text, err=True)
+
+
+def _printable(text: str) -> str:
+    """Paths may hold bytes no encoding knows; printing must not fail for that."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def style(text: str, **how: Any) -> str:

@@ -7,6 +7,7 @@ then not kept, and `exact` says so.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import NamedTuple
@@ -28,6 +29,7 @@ class Indexed(NamedTuple):
     text: str
     exact: bool
     source: str  # git | worktree | chunks
+    bom: bool = False  # the bytes begin with a byte order mark, which is no part of the text
 
     @property
     def lines(self) -> list[str]:
@@ -99,7 +101,7 @@ class Texts:
         algorithm = "sha256" if len(record.content) == 64 else "sha1"
         if blob_id(data, algorithm) != record.content:
             return None
-        return Indexed(_decode(data), exact=True, source="worktree")
+        return decoded(data, "worktree")
 
     def _from_git(self, wanted: dict[str, FileRecord]) -> dict[str, Indexed]:
         if self._repo is None or not wanted:
@@ -113,7 +115,7 @@ class Texts:
                         continue
                     for blob in objects.read([record.content], MAX_FILE_BYTES):
                         if blob.data is not None:
-                            found[path] = Indexed(_decode(blob.data), exact=True, source="git")
+                            found[path] = decoded(blob.data, "git")
                 except GitError:
                     continue  # the chunks still have it
         return found
@@ -135,6 +137,10 @@ class Texts:
                 lines.append(first)
             lines.extend(rest)
         return "\n".join(lines)
+
+
+def decoded(data: bytes, source: str) -> Indexed:
+    return Indexed(_decode(data), exact=True, source=source, bom=data.startswith(BOM_UTF8))
 
 
 def _decode(data: bytes) -> str:

@@ -11,9 +11,10 @@ from gitindex.files.stableread import stable_read
 from gitindex.model.ids import blob_id
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import MAX_FILE_BYTES
+from gitindex.navigate.text import Indexed, decoded
 from gitindex.ops.budget import fit_text
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.reading import Reading, ReadOptions, reading
+from gitindex.ops.reading import Reading, ReadOptions, past_end, reading
 
 _RANGE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9})?)?")
 _SPARE = 4000  # for everything but the text
@@ -56,13 +57,13 @@ def read_file(
         if worktree:
             if present is None:
                 return read.answer("not_found", path=key, message=f"{key} is {state}", worktree=state)
-            return _answer(read, record, present, "worktree", True, state, first, last)
+            return _answer(read, record, present, "worktree", state, first, last)
         indexed = read.texts.get(key)
         assert indexed is not None, "an indexed file has text"
-        return _answer(read, record, indexed.text, "index", indexed.exact, state, first, last)
+        return _answer(read, record, indexed, "index", state, first, last)
 
 
-def _present(codebase: Codebase, record: FileRecord) -> tuple[str, str | None]:
+def _present(codebase: Codebase, record: FileRecord) -> tuple[str, Indexed | None]:
     """same | modified | missing | unreadable, and the text as it is now."""
     try:
         with Root(codebase.root) as root:
@@ -73,35 +74,41 @@ def _present(codebase: Codebase, record: FileRecord) -> tuple[str, str | None]:
         return "unreadable", None
     algorithm = "sha256" if len(record.content) == 64 else "sha1"
     same = blob_id(data, algorithm) in (record.content, record.blob)
-    return "same" if same else "modified", data.decode("utf-8-sig", "replace")
+    return "same" if same else "modified", decoded(data, "worktree")
 
 
 def _answer(
     read: Reading,
     record: FileRecord,
-    text: str,
+    found: Indexed,
     source: str,
-    exact: bool,
     state: str,
     first: int,
     last: int | None,
 ) -> dict[str, Any]:
-    lines = text.removesuffix("\n").split("\n") if text else []
+    lines = found.text.removesuffix("\n").split("\n") if found.text else []
+    if first > max(len(lines), 1):
+        told = past_end(record.path, len(lines), first)
+        return read.answer("not_found", path=record.path, message=told, total_lines=len(lines))
     chosen = lines[first - 1 : last]
     content, cut = fit_text("\n".join(chosen), max(read.budget - _SPARE, 1000))
     shown = content.count("\n") + 1 if chosen else 0
+    end = first + shown - 1 if chosen else 0
+    rest = len(chosen[0]) - len(content) if shown == 1 else 0  # of a line that is too long by itself
     return read.answer(
         "ok",
         path=record.path,
         language=record.language,
         source=source,
-        exact=exact,
+        exact=found.exact,
         blob=record.content,
         worktree=state,
         start_line=first if chosen else 0,
-        end_line=first + shown - 1 if chosen else 0,
+        end_line=end,
         total_lines=len(lines),
         content=content,
-        truncated=cut > 0,
-        left_out={"lines": cut} if cut else {},
+        bom=found.bom and first == 1,
+        final_newline=not rest and (end < len(lines) or found.text.endswith("\n")),
+        truncated=cut > 0 or rest > 0,
+        left_out={name: count for name, count in (("lines", cut), ("characters", rest)) if count},
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stdout
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitindex.cli.boundary import guarded
+from gitindex.cli.main import group
 from gitindex.navigate.slice import slice_lines
 from gitindex.ops.budget import fit, size
 from gitindex.ops.read import split_range
@@ -26,8 +30,7 @@ def test_read_gives_the_lines_asked_for(ask) -> None:
     assert part["content"].split("\n") == text.split("\n")[3:6]
     assert ask("read", "pkg/store.py:22")["content"] == "    return item"
     assert ask("read", "pkg/store.py:21-")["end_line"] == 22
-    beyond = ask("read", "pkg/store.py:90-99")
-    assert (beyond["content"], beyond["start_line"], beyond["total_lines"]) == ("", 0, 22)
+    assert ask("read", "pkg/__init__.py")["content"] == ""
 
 
 def test_indexed_and_working_tree_are_told_apart(project: GitRepo, ask) -> None:
@@ -64,6 +67,50 @@ def test_reads_stay_inside_and_within_what_is_indexed(folder) -> None:
         assert "root:" not in ran.out
     assert cli("read", "/etc/passwd", "--json", "--path", str(folder)).json["error"]["code"] == "unsafe_path"
     assert cli("read", "secret.bin", "--json", "--path", str(folder)).json["status"] == "not_found"
+
+
+@pytest.mark.parametrize("lines", ["90-99", "23-", "23"])
+def test_lines_past_the_end_are_not_there(folder, lines: str) -> None:
+    ran = cli("read", f"pkg/store.py:{lines}", "--json", "--path", str(folder))
+    assert (ran.code, ran.json["status"], ran.json["total_lines"]) == (1, "not_found", 22)
+    assert ran.json["message"].startswith("pkg/store.py has 22 lines, found ")
+
+
+COMMANDING = "\ufeff# a\x1b[31mred\x1b]0;title\x07\r\nb\x0c = 1\rc"
+
+
+@pytest.mark.parametrize("text", [COMMANDING, "x = 1\n\n\n", "x = 1", "\n", ""])
+def test_a_pipe_gets_the_text_as_it_is(project: GitRepo, text: str) -> None:
+    project.write("pkg/odd.py", text.encode())
+    index(project.root)
+    assert cli("read", "pkg/odd.py", "--path", str(project.root)).out == text
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_nothing_that_commands_it(project: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("pkg/odd.py", COMMANDING.encode())
+    index(project.root)
+    monkeypatch.setenv("GITINDEX_PAGER", "cat")
+    terminal = Terminal()
+    with redirect_stdout(terminal):
+        guarded(group, ["read", "pkg/odd.py", "--path", str(project.root)])
+    assert terminal.getvalue() == "# a\\x1b[31mred\\x1b]0;title\\x07\r\nb\\x0c = 1\\x0dc\n"
+
+
+def test_a_line_too_long_by_itself_is_told(project: GitRepo, ask) -> None:
+    """QU-4."""
+    project.write(".gitindex.toml", "[query]\nmax_answer_chars = 6000\n")
+    project.write("pkg/wide.py", f"x = '{'a' * 9000}'\ny = 1\n")
+    index(project.root)
+    answer = ask("read", "pkg/wide.py")
+    missing = 9006 - len(answer["content"])
+    assert (answer["truncated"], answer["left_out"]) == (True, {"lines": 1, "characters": missing})
+    text = cli("read", "pkg/wide.py", "--path", str(project.root)).out
+    assert f"[line 1 has {missing:,} more characters; raise query.max_answer_chars" in text
 
 
 def test_long_files_are_cut_and_the_rest_is_one_command_away(project: GitRepo, ask) -> None:
