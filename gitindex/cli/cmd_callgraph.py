@@ -44,9 +44,8 @@ def run(
         shape="json" if call.as_json and shape == "text" else shape,
         note_limit=note_limit,
     )
-    if (
-        data["status"] == "ok" and shape in _COMMENT
-    ):  # it goes into a file: nothing but the drawing and comments
+    if data["status"] == "ok" and shape in _COMMENT:
+        # It goes into a file: nothing but the drawing and comments.
         return Answer(data, "\n".join([data["diagram"], *comments(data, _COMMENT[shape])]))
     if shape == "json" and not call.as_json:
         return Answer(data, json.dumps(data, ensure_ascii=False, indent=2))

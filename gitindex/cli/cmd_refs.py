@@ -24,7 +24,7 @@ def run(call: Call, target: str, limit: int, stale_ok: bool, catch_up: bool, deb
 
 
 def _text(data: dict[str, Any]) -> str:
-    if not data["definitions"]:
+    if data["status"] != "ok":
         return str(data["message"])
     lines = [f"{item['path']}:{item['line']}:{item['column']}  definition" for item in data["definitions"]]
     lines += _rows(data["references"])
@@ -33,6 +33,7 @@ def _text(data: dict[str, Any]) -> str:
         lines += _rows(data["candidates"])
     missing = unshown(
         data,
+        (data.get("left_out", {}).get("definitions", 0), "of the definitions"),
         (data["reference_count"] - len(data["references"]), "of the references"),
         (data["unresolved_count"] - len(data["candidates"]), "of the occurrences where only the name agrees"),
     )

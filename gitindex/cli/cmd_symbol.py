@@ -23,7 +23,7 @@ def run(call: Call, name: str, limit: int, stale_ok: bool, catch_up: bool, debug
         (item["kind"], f"{item['path']}:{item['line']}:{item['column']}", item["signature"] or item["name"])
         for item in data["results"]
     ]
-    lines = [output.table(rows) or ("" if data.get("hover") else data["message"]), *_said(data)]
+    lines = [output.table(rows) or ("" if data.get("hover") else data.get("message", "")), *_said(data)]
     lines += unshown(data, (data["result_count"] - len(rows), "of the definitions"))
     return told(data, "\n".join(filter(None, lines)), empty_is_fine="path" not in data)
 

@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 @frozen
 class Answer:
-    """One answer in two forms."""
+    """One answer in two forms. `verbatim`: the text is a file's own, a pipe gets it as it is."""
 
     data: dict[str, Any]
     text: str
     exit_code: int = 0
-    verbatim: bool = (
-        False  # the text is a file's own: a pipe gets it as it is, a terminal what is safe to show
-    )
+    verbatim: bool = False
 
 
 @frozen

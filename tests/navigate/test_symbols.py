@@ -122,6 +122,17 @@ def test_the_text_of_references_says_what_it_leaves_out(project: GitRepo) -> Non
     )
 
 
+@pytest.mark.parametrize("verb", ["symbol", "refs"])
+def test_a_small_budget_leaves_definitions_out_and_says_so(project: GitRepo, verb: str) -> None:
+    """QU-4: a wider limit would not help there."""
+    project.write(".gitindex.toml", "[query]\nmax_answer_chars = 1000\n")
+    project.write("pkg/same.py", "".join(f"class C{at}:\n    def same(self): pass\n" for at in range(40)))
+    index(project.root)
+    ran = cli(verb, "same", "--path", str(project.root))
+    assert ran.code == 0, ran.err
+    assert "of the definitions; raise query.max_answer_chars in .gitindex.toml" in ran.out
+
+
 @pytest.mark.parametrize("verb", ["symbol", "refs", "callgraph"])
 def test_a_place_that_is_not_there_is_a_failure(folder, verb: str) -> None:
     for place, why in (
