@@ -11,12 +11,12 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.search.request import MODES, REGEX, Request
+from gitindex.search.request import MAX_LIMIT, MODES, REGEX, Request
 
 if TYPE_CHECKING:
     from gitindex.ops.codebase import Codebase
     from gitindex.ops.query import QueryAnswer
-    from gitindex.search.hit import Hit
+    from gitindex.search.hit import Found, Hit
 
 HELP = """Search the index.
 
@@ -88,8 +88,8 @@ def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
     footer = [] if found.hits else ["no results" + (f" for {request.query!r}" if request.query else "")]
     if found.suggestions:
         footer.append(f"did you mean: {', '.join(found.suggestions)}?")
-    if found.left_out:
-        footer.append(output.style(f"{found.left_out:,} more; raise --limit or narrow the query", dim=True))
+    if found.truncated:
+        footer.append(output.style(_more(found, request.limit), dim=True))
     footer += [output.style(f"note: {note}", dim=True) for note in found.notes]
     if found.degraded:
         following = next((hint["command"] for hint in answer.hints.values() if "command" in hint), "")
@@ -117,6 +117,16 @@ def _hit(hit: Hit, root: Path, mark: re.Pattern[str] | None) -> str:
         for at, line in enumerate(lines)
     ]
     return "\n".join([_link(where, root / hit.path) + output.style(named, bold=True) + layers, *body])
+
+
+def _more(found: Found, limit: int) -> str:
+    """What was left out, and what helps: a higher limit only if it was the limit that cut, and can be higher."""
+    if not found.left_out:
+        count = "there may be more"
+    else:
+        count = f"at least {found.left_out:,} more" if found.at_least else f"{found.left_out:,} more"
+    raised = "raise --limit or " if len(found.hits) == limit < MAX_LIMIT else ""
+    return f"{count}; {raised}narrow the query"
 
 
 def _uncovered(answer: QueryAnswer) -> list[str]:

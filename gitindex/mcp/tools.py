@@ -140,7 +140,9 @@ def _search(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[
         sync=options.sync, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
     )
     answer = query(codebase, request, chosen).to_json()
-    return fit(answer, codebase.settings.query.max_answer_chars, ["results"])
+    fitted = fit(answer, codebase.settings.query.max_answer_chars, ["results"])
+    cut = len(answer["results"]) - len(fitted["results"])
+    return {**fitted, "left_out": answer["left_out"] + cut}
 
 
 def _symbol(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:

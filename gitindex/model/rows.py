@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+SYMBOL_KINDS = (
+    *("function", "method", "class", "interface", "struct", "enum", "trait", "module", "type"),
+    *("constant", "variable", "field", "macro", "heading", "key"),
+)
+
 
 class Symbol(NamedTuple):
     name: str
     qualified_name: str  # "Outer.inner", without the file's module
-    kind: str  # function method class interface struct enum trait module type constant variable field macro heading key
+    kind: str  # one of SYMBOL_KINDS
     line: int
     column: int
     end_line: int

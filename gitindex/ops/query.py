@@ -52,13 +52,15 @@ class QueryAnswer:
             "status": "ok",
             "snapshot_id": self.snapshot_id,
             "results": [item.to_json() for item in found.hits],
-            "truncated": found.left_out > 0,
+            "truncated": found.truncated,
             "left_out": found.left_out,
+            "left_out_at_least": found.at_least,
             "fingerprints": dict(self.fingerprints),
         }
         truths = self.truth.to_json() if self.truth else dict.fromkeys(("freshness", "coverage", "trust"))
         told = {
             "notes": list(found.notes),
+            "nearest_only": found.nearest_only,
             "suggestions": list(found.suggestions),
             "stale": self.stale,
             "hints": dict(self.hints),

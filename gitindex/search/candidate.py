@@ -27,3 +27,11 @@ class Scored(NamedTuple):
     candidate: Candidate
     score: float
     layers: tuple[str, ...]
+
+
+class Pool(NamedTuple):
+    """The candidates that were looked at, and what is known of the others."""
+
+    items: list[Scored]
+    beyond: int = 0  # others counted
+    open: bool = False  # there may be others that nobody counted

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from gitindex.errors import UsageError
 from gitindex.model.settings import QuerySettings
 from gitindex.search import files, fuse, hit, rank, snippet, suggest, symbols
-from gitindex.search.candidate import Candidate, Key, Scored
+from gitindex.search.candidate import Candidate, Key, Pool, Scored
 from gitindex.search.hit import Found, Hit
 from gitindex.search.lexical import MAX_TERMS, Words
-from gitindex.search.parse import Query, parse
+from gitindex.search.parse import Query, parse, understood
 from gitindex.search.request import HYBRID, LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, checked
 from gitindex.search.scope import Scope, resolve
 from gitindex.view.snapshot import SnapshotView
@@ -61,12 +61,14 @@ class Engine:
         noted = self._noted(request) if request.asks_metadata else None
         if noted is not None and not request.query.strip():
             return self._listed(noted, request)
-        query = parse("" if request.mode == REGEX else request.query)
+        query = understood(request)
         scope = resolve(
             request, query, [note.path for note in noted] if noted is not None else None, self._files
         )
         found = Found() if scope.nothing else self._answer(request, query, scope)
         found = hit.within_budget(found, self._settings.max_answer_chars)
+        if found.nearest_only:
+            return suggest.doubted(self._words, query, scope, found)
         return found if found.hits else suggest.helped(self.view, self._words, request, query, scope, found)
 
     def _noted(self, request: Request) -> list[Note]:
@@ -81,81 +83,101 @@ class Engine:
             return self._symbols(request, query, scope)
         if request.files:
             return self._whole_files(request, query, scope)
-        items, notes = self._ranked(request, query, scope)
-        limited = rank.limit_per_file(items, self._settings.per_file)
+        pool, notes = self._ranked(request, query, scope)
+        limited = rank.limit_per_file(pool.items, self._settings.per_file)
         kept = self._with_text(limited[: request.limit])
         hits = tuple(self._hit(item, query) for item in kept)
-        return Found(hits, left_out=len(items) - len(kept), notes=notes)
+        left = len(limited) - len(kept) + pool.beyond
+        meant = request.mode == HYBRID and _nearest_only(pool.items, query)
+        return Found(hits, left, notes, nearest_only=meant, at_least=pool.open)
 
-    def _ranked(self, request: Request, query: Query, scope: Scope) -> tuple[list[Scored], tuple[str, ...]]:
+    def _ranked(self, request: Request, query: Query, scope: Scope) -> tuple[Pool, tuple[str, ...]]:
         if request.mode == SEMANTIC:
             self._need_vectors()
-            near = self._near(query, scope)[0] if query.text else []
-            return rank.order(Scored(found, score, ("dense",)) for score, found in near), ()
-        items = self._found(query, scope, max(_DEPTH, request.limit), meaning=request.mode == HYBRID)
-        return rank.rank(self._with_definitions(items, query, scope), query), self._notes(request)
+            near, _, more = self._near(query, scope) if query.text else ([], None, False)
+            items = rank.order(Scored(found, score, ("dense",)) for score, found in near)
+            return Pool(items, int(more and not query.conditional), more), ()
+        pool = self._found(query, scope, request.limit, meaning=request.mode == HYBRID)
+        items = self._with_definitions(pool.items, query, scope)
+        added = min(pool.beyond, len(items) - len(pool.items))  # these may be among those counted
+        ranked = Pool(rank.rank(items, query), pool.beyond - added, pool.open or added > 0)
+        return ranked, self._notes(request)
 
     def _notes(self, request: Request) -> tuple[str, ...]:
         return () if self._has_vectors or request.mode == LEXICAL else (_NO_VECTORS,)
 
     def _whole_files(self, request: Request, query: Query, scope: Scope) -> Found:
-        ranked = files.rank(self._evidence(request, query, scope), query)
+        evidence, more = self._evidence(request, query, scope)
+        ranked = files.rank(evidence, query)
         kept = ranked[: request.limit]
         shown = self._with_text([item.best for item in kept])
         hits = tuple(
             replace(self._hit(best, query), chunks=item.chunks)
             for best, item in zip(shown, kept, strict=True)
         )
-        return Found(hits, left_out=len(ranked) - len(kept), notes=self._notes(request))
+        meant = request.mode == HYBRID and _nearest_only([item.best for item in ranked], query)
+        left = len(ranked) - len(kept)
+        return Found(hits, left, self._notes(request), nearest_only=meant, at_least=more)
 
-    def _evidence(self, request: Request, query: Query, scope: Scope) -> list[files.Evidence]:
-        """What words, vectors and definitions say of chunks, as far as the mode asks them."""
+    def _evidence(self, request: Request, query: Query, scope: Scope) -> tuple[list[files.Evidence], bool]:
+        """What words, vectors and definitions say of chunks, as far as the mode asks them; whether they know more."""
         found: list[tuple[float, Candidate]] = []
         near: list[tuple[float, Candidate]] = []
-        middle = 0.0
+        middle, more = 0.0, False
         if request.mode == SEMANTIC:
             self._need_vectors()
         else:
-            found = self._words.find(query, scope, files.DEPTH)
+            found = self._words.find(query, scope, files.DEPTH + 1)
+            found, more = found[: files.DEPTH], len(found) > files.DEPTH
         if request.mode != LEXICAL and query.text and self._has_vectors:
-            near, scores = self._near(query, scope, files.DEPTH)
-            middle = scores.middle
+            near, scores, further_off = self._near(query, scope, files.DEPTH)
+            middle, more = scores.middle, more or further_off
         pool = files.gather(found, near, middle)
         shown = self._defining(query, scope)
         further = [key for key in shown if key not in pool]
         pool.update((key, files.Evidence(shown[key])) for key in self._allowed(further, query, scope))
-        return [
+        marked = [
             item._replace(candidate=shown[key], defines=True) if key in shown else item
             for key, item in pool.items()
         ]
+        return marked, more
 
     # -- retrievers ----------------------------------------------------------------------------
 
-    def _found(self, query: Query, scope: Scope, depth: int, *, meaning: bool) -> list[Scored]:
+    def _found(self, query: Query, scope: Scope, limit: int, *, meaning: bool) -> Pool:
         """What the words find and, with `meaning`, the vectors; each candidate with both of its scores."""
+        depth = max(_DEPTH, limit)
         found = self._words.find(query, scope, depth)
+        full = len(found) >= depth
         words = {item.key: score for score, item in found}
         candidates = {item.key: item for _, item in found}
         if not meaning or not query.text or not self._has_vectors:
-            return fuse.fuse(candidates, words, {})
-        near, scores = self._near(query, scope)
+            pool = Pool(fuse.fuse(candidates, words, {}), open=full)
+            # Counting is cheap without words, and without it an answer of the whole pool would look complete.
+            if full and (not query.text or limit >= _DEPTH):
+                return pool._replace(beyond=self._words.count(query, scope) - len(found), open=False)
+            return pool
+        near, scores, more = self._near(query, scope)
         further = [item.key for _, item in near if item.key not in candidates]
         candidates.update((item.key, item) for _, item in near if item.key not in candidates)
         words.update(self._words.scores(query, further))
         weight = fuse.weight_of(min(len(query.telling), MAX_TERMS), symbol=bool(query.symbol))
-        return fuse.fuse(candidates, words, scores.of(candidates), weight, scores.middle)
+        items = fuse.fuse(candidates, words, scores.of(candidates), weight, scores.middle)
+        return Pool(items, open=full or more)
 
     def _near(
-        self, query: Query, scope: Scope, depth: int = _DEPTH
-    ) -> tuple[list[tuple[float, Candidate]], Nearness]:
-        """The nearest chunks that meet all conditions, and how near any other is."""
+        self, query: Query, scope: Scope, most: int = _DEPTH
+    ) -> tuple[list[tuple[float, Candidate]], Nearness, bool]:
+        """The nearest chunks that meet all conditions, how near any other is, and whether others may meet them."""
         assert self._embedder is not None, "an index with vectors names its embedder"
         scores = self._vectors.nearness(self._embedder.embed_query(query.text))
-        found = scores.nearest(scope, max(depth, _NARROW_DEPTH) if query.conditional else depth)
+        depth = max(most, _NARROW_DEPTH) if query.conditional else most
+        nearest = scores.nearest(scope, depth + 1)
+        found = nearest[:depth]
         if query.conditional:
             kept = self._words.fetch([item.key for _, item in found], self._words.conditions(query, scope))
-            found = [(score, kept[item.key]) for score, item in found if item.key in kept][:depth]
-        return found, scores
+            found = [(score, kept[item.key]) for score, item in found if item.key in kept]
+        return found[:most], scores, len(nearest) > depth or len(found) > most
 
     def _with_definitions(self, items: list[Scored], query: Query, scope: Scope) -> list[Scored]:
         """Definitions of what the query names take part even if neither retriever found them."""
@@ -189,9 +211,9 @@ class Engine:
 
     def _symbols(self, request: Request, query: Query, scope: Scope) -> Found:
         wanted = query.symbol or query.text
-        found = symbols.find(self.view, self._words_later, wanted, scope, request.limit)
-        hits = tuple(_definition_hit(item) for item in found[: request.limit])
-        return Found(hits, left_out=len(found) - len(hits))
+        every = symbols.find(self.view, self._words_later, wanted, scope, request.limit)
+        hits = tuple(_definition_hit(item) for item in every.found[: request.limit])
+        return Found(hits, left_out=len(every.found) - len(hits) + every.beyond, at_least=every.open)
 
     def _regex(self, request: Request, scope: Scope) -> Found:
         from gitindex.search import regex
@@ -203,8 +225,8 @@ class Engine:
         items = rank.order(Scored(item.candidate, float(len(item.lines)), ("regex",)) for item in matches)
         lines = {item.candidate.key: item.lines for item in matches}
         kept = rank.limit_per_file(items, self._settings.per_file)[: request.limit]
-        hits = tuple(self._regex_hit(item, lines[item.candidate.key]) for item in kept)
-        return Found(hits, left_out=len(items) - len(hits))
+        hits = tuple(self._regex_hit(item, lines[item.candidate.key], scope) for item in kept)
+        return Found(hits, left_out=len(items) - len(hits), at_least=len(chunks) >= _REGEX_CHUNKS)
 
     def _whole_lines(self, chunks: list[Candidate]) -> list[Candidate]:
         """The chunks, with every piece of a line that is cut into several, in order."""
@@ -229,8 +251,11 @@ class Engine:
         cut = snippet.excerpt(found.text or "", found.start_line, query.terms, self._settings.snippet_lines)
         return _hit(item, cut)
 
-    def _regex_hit(self, item: Scored, lines: tuple[int, ...]) -> Hit:
+    def _regex_hit(self, item: Scored, lines: tuple[int, ...], scope: Scope) -> Hit:
         found = item.candidate
+        symbol, kind = symbols.around(self.view, found.path, lines[0])
+        if scope.kinds is None or kind in scope.kinds:  # else the chunk's own is what passed the filter
+            item = item._replace(candidate=found._replace(symbol=symbol, symbol_kind=kind))
         cut = snippet.around(found.text or "", found.start_line, lines[0], self._settings.snippet_lines)
         return _hit(item, cut, lines)
 
@@ -282,6 +307,13 @@ class Engine:
                 "this index has no vectors, so it cannot answer by meaning",
                 hint='set provider = "static" under [embedding] in .gitindex.toml, then run: gitindex sync',
             )
+
+
+def _nearest_only(items: Sequence[Scored], query: Query) -> bool:
+    """Were words asked for that none of what was found has?"""
+    return bool(items and query.text) and not any(
+        layer in item.layers for item in items for layer in ("lexical", "symbol")
+    )
 
 
 def _continues(chunk: Candidate, sides: Mapping[Key, Candidate], step: int) -> bool:

@@ -24,7 +24,7 @@ from gitindex.search.candidate import Candidate, Key, Scored
 from gitindex.search.eligible import TextFile, eligible, read
 from gitindex.search.hit import Found, Hit
 from gitindex.search.metadata import Note
-from gitindex.search.parse import Query, parse
+from gitindex.search.parse import Query, understood
 from gitindex.search.request import REGEX, Request, checked
 from gitindex.search.scope import Scope, resolve
 from gitindex.source.candidate import Source
@@ -48,7 +48,7 @@ class Scan:
         """Raises UsageError as the engine does."""
         request = checked(request)
         matches = metadata.matcher(request) if request.asks_metadata else None
-        query = parse("" if request.mode == REGEX else request.query)
+        query = understood(request)
         if request.mode == REGEX and request.query.strip():
             regex.check(request.query)
         works = eligible(self._source, self._policy)
@@ -142,7 +142,7 @@ class Scan:
 
     def _finish(self, found: Found, why: str) -> Found:
         bounded = hit.within_budget(found, self._settings.max_answer_chars)
-        return Found(bounded.hits, bounded.left_out, bounded.notes, degraded=why)
+        return replace(bounded, degraded=why)
 
 
 def _without_symbols(scope: Scope) -> Scope:

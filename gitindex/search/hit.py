@@ -58,8 +58,14 @@ class Found:
     hits: tuple[Hit, ...] = ()
     left_out: int = 0  # found, but beyond limit or size budget
     notes: tuple[str, ...] = ()
-    suggestions: tuple[str, ...] = ()  # other spellings, for an empty answer
+    suggestions: tuple[str, ...] = ()  # other spellings, where the words were not found
     degraded: str = ""  # why this did not come from the index
+    nearest_only: bool = False  # no file has any of the words: the hits are merely nearest in meaning
+    at_least: bool = False  # only the best candidates were looked at: more than `left_out` may be left
+
+    @property
+    def truncated(self) -> bool:
+        return self.left_out > 0 or self.at_least
 
 
 def within_budget(found: Found, most: int) -> Found:
@@ -67,7 +73,7 @@ def within_budget(found: Found, most: int) -> Found:
     kept = _fitting(found.hits, most)
     if len(kept) == len(found.hits):
         return found
-    note = f"{len(found.hits) - len(kept)} results left out: the answer may have {most:,} characters"
+    note = f"{len(found.hits) - len(kept)} results left out: max_answer_chars is {most:,}"
     left = found.left_out + len(found.hits) - len(kept)
     return replace(found, hits=tuple(kept), left_out=left, notes=(*found.notes, note))
 

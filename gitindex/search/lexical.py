@@ -40,6 +40,13 @@ class Words:
 
     def find(self, query: Query, scope: Scope, limit: int) -> list[tuple[float, Candidate]]:
         """Best chunks for the wanted words; without any, the files that the filters leave."""
+        return self.search(self._asked(query, scope), limit)
+
+    def count(self, query: Query, scope: Scope) -> int:
+        """How many `find` would give without a limit. Reads every posting, so it is no step of a usual search."""
+        return self._index.count(self._query.boolean_query(self._asked(query, scope)))
+
+    def _asked(self, query: Query, scope: Scope) -> list[Clause]:
         clauses = self.conditions(query, scope)
         wanted = self._wanted(query)
         if wanted:
@@ -47,7 +54,7 @@ class Words:
         else:  # a file's head stands for the file; with a kind of symbol asked for, the definitions do
             kind = "anchor" if scope.kinds is None else "text"
             clauses.append((self._occur.Must, self._silent(self._term("kind", kind))))
-        return self.search(clauses, limit)
+        return clauses
 
     def search(self, clauses: Sequence[Clause], limit: int) -> list[tuple[float, Candidate]]:
         found = self._index.search(self._query.boolean_query(list(clauses)), limit)

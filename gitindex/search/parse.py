@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gitindex.errors import UsageError
 from gitindex.extract.tokens import subwords
-from gitindex.search.request import clean
+from gitindex.search.request import REGEX, Request, clean
 
 # A field and its value, or a bare item; quotes group, an open quote reaches to the end.
 _ITEM = re.compile(
@@ -77,6 +78,11 @@ class Query(NamedTuple):
         return not (self.text or self.only.symbols)
 
     @property
+    def nothing(self) -> bool:
+        """Neither anything wanted nor any condition."""
+        return self.empty and not (self.excluded or any(self.only) or any(self.without))
+
+    @property
     def terms(self) -> list[str]:
         """Distinct sub-words of what is wanted, in order."""
         return list(dict.fromkeys(subwords(self.text)))
@@ -114,6 +120,22 @@ class Query(NamedTuple):
         """Words that look like identifiers rather than prose, last part of a qualified name."""
         shaped = (word for word in self.words if _NAME.fullmatch(word) and looks_like_code(word))
         return list(dict.fromkeys(last_name(word) for word in shaped))
+
+
+def understood(request: Request) -> Query:
+    """What the request's text asks for; a pattern asks for nothing here.
+
+    Raises UsageError for signs alone: no word, no condition.
+    """
+    query = parse("" if request.mode == REGEX else request.query)
+    if query.nothing and request.mode != REGEX and not request.asks_metadata:
+        from shlex import quote
+
+        raise UsageError(
+            f"nothing to search for: {request.query!r} has neither a word nor a filter",
+            hint=f"gitindex search --mode regex {quote(re.escape(request.query))}",
+        )
+    return query
 
 
 def parse(text: str) -> Query:

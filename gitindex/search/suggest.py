@@ -1,30 +1,45 @@
-"""Help for an empty answer: other spellings from the index, and which filter left nothing."""
+"""Help where the words were not found: other spellings from the index, and which filter left nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from gitindex.search.filekind import KINDS as FILE_KINDS
 from gitindex.search.hit import Found
 from gitindex.search.lexical import IDENTIFIERS, Words
-from gitindex.search.parse import Query
-from gitindex.search.request import REGEX, SYMBOL, Request
+from gitindex.search.parse import Query, parse
+from gitindex.search.request import REGEX, SEMANTIC, SYMBOL, Request
 from gitindex.search.scope import Scope
 from gitindex.view.snapshot import SnapshotView
 
 _MOST = 5
+_NAMES = ("names",)
 
 
 def helped(
     view: SnapshotView, words: Words, request: Request, query: Query, scope: Scope, found: Found
 ) -> Found:
     """`found`, which is empty, with suggestions and notes."""
-    notes = (*found.notes, *_filter_notes(view, scope))
-    if request.mode == REGEX:
+    filtered = (*_filter_notes(view, scope), *_text_notes(request, query))
+    notes = (*found.notes, *filtered)
+    if request.mode == REGEX or filtered:  # where a filter was at fault, the spelling was not
         return replace(found, notes=notes)
-    fields = ("names",) if request.mode == SYMBOL else IDENTIFIERS
-    spelled = [near for word in query.identifiers[:_MOST] for near in words.near(fields, word, _MOST)]
-    return replace(found, notes=notes, suggestions=tuple(dict.fromkeys(spelled))[:_MOST])
+    fields = _NAMES if request.mode == SYMBOL else IDENTIFIERS
+    return replace(found, notes=notes, suggestions=_spelled(words, query, fields))
+
+
+def doubted(words: Words, query: Query, scope: Scope, found: Found) -> Found:
+    """`found`, in which nothing has any of the words, with a note that says so and other spellings."""
+    where = "no indexed file" if scope.open and not query.conditional else "no file that passes the filters"
+    note = f"{where} contains {' or '.join(query.telling[:_MOST])}: these results are only nearest in meaning"
+    spelled = _spelled(words, query, _NAMES) or _spelled(words, query, IDENTIFIERS)
+    return replace(found, notes=(note, *found.notes), suggestions=spelled)
+
+
+def _spelled(words: Words, query: Query, fields: Sequence[str]) -> tuple[str, ...]:
+    found = [near for word in query.identifiers[:_MOST] for near in words.near(fields, word, _MOST)]
+    return tuple(dict.fromkeys(found))[:_MOST]
 
 
 def _filter_notes(view: SnapshotView, scope: Scope) -> Iterator[str]:
@@ -33,3 +48,28 @@ def _filter_notes(view: SnapshotView, scope: Scope) -> Iterator[str]:
     known = view.manifest.counts.languages
     for name in sorted((scope.languages or frozenset()) - known.keys()):
         yield f"no indexed file is {name}; there are {', '.join(sorted(known)) or 'none'}"
+    yield from _kind_notes(scope)
+
+
+def _kind_notes(scope: Scope) -> Iterator[str]:
+    from gitindex.model.rows import SYMBOL_KINDS  # late: few answers are empty (UI-3)
+
+    for name in sorted((scope.kinds or frozenset()).difference(SYMBOL_KINDS)):
+        yield f"no kind is called {name}; symbols: {', '.join(SYMBOL_KINDS)}; files: {', '.join(FILE_KINDS)}"
+
+
+def _text_notes(request: Request, query: Query) -> Iterator[str]:
+    """How the text of the query was taken, where that is not what its filters suggest."""
+    if request.mode == REGEX:
+        meant = parse(request.query)
+        if any(meant.only) or any(meant.without):
+            yield (
+                "the whole query is the pattern, so path: lang: kind: sym: in it are text; "
+                "filter with --glob, --lang or --kind"
+            )
+    elif (
+        request.mode in (SEMANTIC, SYMBOL)
+        and not query.text
+        and not (request.mode == SYMBOL and query.symbol)
+    ):
+        yield f"mode {request.mode} needs words, and this query has only filters; --mode hybrid takes them alone"

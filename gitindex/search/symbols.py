@@ -18,6 +18,10 @@ _SELECT = (
 )
 _IS = "WHERE s.name = ? COLLATE NOCASE"
 _BEGINS = "WHERE s.name > ? COLLATE NOCASE AND s.name < ? COLLATE NOCASE"
+_AROUND = (
+    "SELECT f.path, s.qualified_name, s.kind FROM symbol s JOIN file f ON f.id = s.file "
+    "WHERE f.path = ? AND s.line <= ? AND s.end_line >= ? ORDER BY s.line DESC, s.end_line, s.ordinal LIMIT 1"
+)
 _MOST = 2000  # rows of one tier and segment: a prefix of one letter must not read the whole table
 _EXACT, _FOLDED, _PREFIX, _PARTS = 1.0, 0.9, 0.6, 0.4
 _AFTER = chr(0x10FFFF)
@@ -40,24 +44,44 @@ class Definition(NamedTuple):
     score: float
 
 
+class Definitions(NamedTuple):
+    """Some definitions, and what is known of the others."""
+
+    found: list[Definition]
+    beyond: int = 0  # others counted
+    open: bool = False  # there may be others that nobody counted
+
+
 def find(
     view: SnapshotView, words: Callable[[], Words], wanted: str, scope: Scope, limit: int
-) -> list[Definition]:
+) -> Definitions:
     """Best first. `words` opens the lexical index, for sub-words only."""
     name = last_name(wanted)
-    found = _named(view, _IS, (name,), wanted, scope)
-    if len(found) < limit and name:
-        found += _named(view, _BEGINS, (name, name + _AFTER), wanted, scope)
-    if not found:
-        found += _by_parts(view, words(), wanted, scope, limit)
-    return ordered(found)
+    named = _named(view, _IS, (name,), wanted, scope)
+    if not name or len(named.found) > limit:
+        begun = Definitions([], open=bool(name))
+    else:
+        begun = _named(view, _BEGINS, (name, name + _AFTER), wanted, scope)
+    cut = named.open or begun.open
+    if len(named.found) >= limit:
+        return Definitions(ordered(named.found), len(begun.found), cut)
+    found = named.found + begun.found
+    return Definitions(ordered(found), open=cut) if found else _by_parts(view, words(), wanted, scope, limit)
 
 
 def exact(view: SnapshotView, names: Iterable[str], scope: Scope) -> list[Definition]:
     """Definitions of these very names, case aside."""
     return ordered(
-        definition for name in names for definition in _named(view, _IS, (last_name(name),), name, scope)
+        definition
+        for name in names
+        for definition in _named(view, _IS, (last_name(name),), name, scope).found
     )
+
+
+def around(view: SnapshotView, path: str, line: int) -> tuple[str, str]:
+    """Qualified name and kind of the innermost definition that the line is part of, ("", "") without any."""
+    row = next(view.select(_AROUND, (path, line, line)), None)
+    return (row.values[0], row.values[1]) if row else ("", "")
 
 
 def ordered(found: Iterable[Definition]) -> list[Definition]:
@@ -71,19 +95,19 @@ def ordered(found: Iterable[Definition]) -> list[Definition]:
 
 def _named(
     view: SnapshotView, where: str, parameters: tuple[str, ...], wanted: str, scope: Scope
-) -> list[Definition]:
-    rows = view.select(f"{_SELECT}{where} LIMIT {_MOST}", parameters)
+) -> Definitions:
+    rows = list(view.select(f"{_SELECT}{where} LIMIT {_MOST}", parameters))
     judged = (_judge(Definition._make((row.path, *row.values, 0.0)), wanted, scope) for row in rows)
-    return [found for found in judged if found.score]
+    return Definitions([found for found in judged if found.score], open=len(rows) >= _MOST)
 
 
-def _by_parts(view: SnapshotView, words: Words, wanted: str, scope: Scope, limit: int) -> list[Definition]:
+def _by_parts(view: SnapshotView, words: Words, wanted: str, scope: Scope, limit: int) -> Definitions:
     parts = subwords(wanted)
     chunks = words.named(parts, scope._replace(kinds=None, not_kinds=frozenset()), limit)
     found: list[Definition] = []
     for path in dict.fromkeys(chunk.path for chunk in chunks):
-        found += _named(view, "WHERE f.path = ?", (path,), wanted, scope)
-    return found
+        found += _named(view, "WHERE f.path = ?", (path,), wanted, scope).found
+    return Definitions(ordered(found), open=len(chunks) >= limit)
 
 
 def _judge(found: Definition, wanted: str, scope: Scope) -> Definition:

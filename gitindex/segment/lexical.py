@@ -145,6 +145,9 @@ class LexicalIndex:
         found.sort(key=lambda hit: (-hit[0], hit[1].path, hit[1].ordinal))
         return found
 
+    def count(self, query: tantivy.Query) -> int:
+        return int(self._searcher.search(query, 1, count=True).count)
+
     def all(self) -> Iterator[Document]:
         import tantivy
 

@@ -1,0 +1,186 @@
+"""What an answer says of itself: what it left out, what it could not find, how it was understood (QU-2, QU-4)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gitindex.config import environment
+from gitindex.errors import UsageError
+from gitindex.mcp.server import Service
+from gitindex.search.hit import Found
+from tests.harness import Ran, cli
+from tests.search.conftest import Ask, Asked
+
+_FAKE = {".gitindex.toml": '[embedding]\nprovider = "fake"\n'}
+_MANY = 230
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    """More files with one word than any limit allows."""
+    from tests.gitrepo import GitRepo
+    from tests.search.conftest import indexed
+
+    root = tmp_path_factory.mktemp("many")
+    files = {f"lib/part{at:03}.py": f"def token_{at}():\n    return 'needle'\n" for at in range(_MANY)}
+    return indexed(GitRepo.create(root / "repo"), root / "home", {**_FAKE, **files})
+
+
+@pytest.fixture
+def search(many: Asked, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GITINDEX_HOME", str(many.codebase.home))
+
+    def ask(*arguments: str) -> Ran:
+        return cli("search", "--path", str(many.repo.root), *arguments)
+
+    return ask
+
+
+def told(found: Found) -> tuple[int, int, bool, bool]:
+    return len(found.hits), found.left_out, found.at_least, found.truncated
+
+
+# -- what was left out -----------------------------------------------------------------------------
+
+
+def test_files_left_out_are_counted(many: Asked) -> None:
+    for limit in (10, 200):
+        assert told(many("path:lib", limit=limit).found) == (limit, _MANY - limit, False, True)
+
+
+def test_matches_beyond_the_highest_limit_are_counted(many: Asked) -> None:
+    found = many("needle", "lexical", limit=200).found
+    assert found.left_out + len(found.hits) >= _MANY
+    assert not found.at_least
+    assert told(many("token_7", "lexical", limit=200).found)[2:] == (False, True)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "semantic"])
+def test_a_pool_is_not_presented_as_a_count(many: Asked, mode: str) -> None:
+    _, left, at_least, truncated = told(many("needle", mode).found)
+    assert (at_least, truncated) == (True, True)
+    assert 0 < left < _MANY
+
+
+def test_all_that_vectors_offer_is_not_all_there_is(many: Asked) -> None:
+    shown, left, at_least, truncated = told(many("needle", "semantic", limit=200).found)
+    assert (at_least, truncated) == (True, True)
+    assert left >= 1
+    assert shown + left <= 2 * _MANY
+
+
+def test_exact_modes_count_exactly(many: Asked) -> None:
+    assert told(many("needle", "regex", limit=20).found) == (20, _MANY - 20, False, True)
+    assert told(many("token", "symbol", limit=20).found) == (20, _MANY - 20, False, True)
+    assert told(many("token_7", "symbol", limit=1).found) == (1, 10, False, True)
+    assert told(many("token_77", "symbol").found) == (1, 0, False, False)
+
+
+def test_complete_answers_say_so(shop: Asked) -> None:
+    for mode in ("lexical", "hybrid", "semantic", "symbol", "regex"):
+        assert told(shop("refund", mode, limit=100).found)[1:] == (0, False, False), mode
+
+
+def test_only_a_limit_that_cut_and_can_be_raised_is_to_be_raised(search) -> None:
+    assert f"{_MANY - 10} more; raise --limit or narrow the query" in search("path:lib").out
+    assert f"\n{_MANY - 200} more; narrow the query" in search("path:lib", "--limit", "200").out
+    assert "at least " in search("needle").out
+    answer = search("needle", "--json").json
+    assert (answer["truncated"], answer["left_out_at_least"]) == (True, True)
+
+
+def test_the_size_of_an_answer_is_named_when_it_cut(make: Ask) -> None:
+    config = f"{_FAKE['.gitindex.toml']}[query]\nmax_answer_chars = 2000\n"
+    files = {f"part{at}.py": f"def token_{at}():\n    return 'needle'\n" for at in range(40)}
+    asked = make({".gitindex.toml": config, **files})
+    found = asked("path:part", limit=30).found
+    assert len(found.hits) + found.left_out == 40
+    assert "max_answer_chars is 2,000" in found.notes[0]
+    text = cli("search", "--path", str(asked.repo.root), "path:part", "--limit", "30").out
+    assert "raise --limit" not in text
+    answer = json.loads(
+        Service(environment(), asked.repo.root)
+        .call("search_codebase", {"query": "path:part", "limit": 30})
+        .text
+    )
+    assert len(answer["results"]) + answer["left_out"] == 40
+
+
+# -- what was not found ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["(((", "~", "*", '""', "- -", "**"])
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "semantic", "symbol"])
+def test_signs_alone_are_nothing_to_search_for(shop: Asked, text: str, mode: str) -> None:
+    with pytest.raises(UsageError, match="nothing to search for"):
+        shop(text, mode)
+
+
+def test_conditions_alone_are_something(shop: Asked) -> None:
+    for text in ("path:shop", "-cart", "-path:shop", "lang:py", "sym:refund", "-kind:test"):
+        assert shop.hits(text, "lexical"), text
+    assert shop.hits("((( cart")
+    assert shop.paths("(((", tags=("cuda",)) == ["notes/cuda.md"]
+
+
+def test_words_that_no_file_has_are_told(shop: Asked) -> None:
+    found = shop("shoppingkart").found
+    assert found.hits
+    assert found.nearest_only
+    assert "no indexed file contains shoppingkart" in found.notes[0]
+    assert "shoppingcart" in found.suggestions
+    filtered = shop("shoppingkart path:shop").found
+    assert "no file that passes the filters contains shoppingkart" in filtered.notes[0]
+    for text, mode in (("cart", "hybrid"), ("path:shop", "hybrid"), ("shoppingkart", "semantic")):
+        assert not shop(text, mode).found.nearest_only, (text, mode)
+
+
+def test_words_that_no_file_has_are_told_to_everybody(shop: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITINDEX_HOME", str(shop.codebase.home))
+    text = cli("search", "--path", str(shop.repo.root), "shoppingkart").out
+    assert "did you mean: shoppingcart" in text
+    assert "only nearest in meaning" in text
+    service = Service(environment(), shop.repo.root)
+    answer = json.loads(service.call("search_codebase", {"query": "shoppingkart"}).text)
+    assert answer["nearest_only"] is True
+    assert "shoppingcart" in answer["suggestions"]
+    assert "nearest_only" not in json.loads(service.call("search_codebase", {"query": "cart"}).text)
+
+
+# -- how it was understood -------------------------------------------------------------------------
+
+
+def test_a_matching_line_is_named_after_the_definition_around_it(make: Ask) -> None:
+    asked = make(
+        {
+            **_FAKE,
+            "a.py": "import os\n\n\ndef first():\n    return 1\n\n\nclass Second:\n    def inner(self):\n        return needle\n",
+        }
+    )
+    (hit,) = asked.hits("needle", "regex")
+    assert (hit.symbol, hit.kind, hit.precision) == ("Second.inner", "method", "syntactic")
+    (hit,) = asked.hits("^import", "regex")
+    assert (hit.symbol, hit.kind, hit.precision) == ("", "", "text")
+    (hit,) = asked.hits("return 1|needle", "regex", kinds=("function",))
+    assert hit.kind == "function"
+
+
+def test_an_unknown_kind_is_named_with_the_known_ones(shop: Asked) -> None:
+    for found in (shop("carts kind:bogus").found, shop("carts", kinds=("bogus",)).found):
+        assert not found.hits
+        (note,) = found.notes
+        assert "bogus" in note
+        assert "function" in note
+        assert "test" in note
+        assert not found.suggestions
+    assert not shop("zzz kind:function", "lexical").found.notes
+
+
+def test_filters_that_were_not_applied_are_told(shop: Asked) -> None:
+    assert "--glob" in shop("path:shop def refund", "regex").found.notes[0]
+    assert not shop("nowhere at all", "regex").found.notes
+    assert "only filters" in shop("sym:refund", "semantic").found.notes[0]
+    assert "only filters" in shop("lang:python", "symbol").found.notes[0]
+    assert shop("sym:refund", "symbol").found.hits
