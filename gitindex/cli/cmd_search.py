@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, Call, WordsCommand, command
 from gitindex.search.request import MAX_LIMIT, MODES, REGEX, Request
 
 if TYPE_CHECKING:
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 HELP = """Search the index.
 
 QUERY is words, "quoted phrases", prefix*, -excluded, and the filters path: lang: kind: sym: (each may be negated:
--path:tests). With --mode regex it is an RE2 pattern, matched line by line. Without QUERY, --tag, --since, --until
-and --session list the notes they match.
+-path:tests). After -- everything is QUERY, even what looks like an option. With --mode regex it is an RE2 pattern,
+matched line by line. Without QUERY, --tag, --since, --until and --session list the notes they match.
 
 With --files hits are whole files, tests, pages and settings no less than code: what QUERY is about, or what a change
 that it describes would touch. Each shows its best passage and how many of its chunks match (in JSON: chunks).
 """
 
 
-@command(HELP, context_settings={"max_content_width": 110})
+@command(HELP, cls=WordsCommand, context_settings={"max_content_width": 110})
 @click.argument("words", metavar="QUERY", nargs=-1)
 @click.option("--mode", type=click.Choice(MODES), default=MODES[0], show_default=True, help="How to look.")
 @click.option("--files", is_flag=True, help="Rank whole files instead of passages.")

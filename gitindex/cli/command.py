@@ -82,6 +82,37 @@ def _paged(text: str) -> bool:
     return pager.show(text, environment().variables)
 
 
+class WordsCommand(click.Command):
+    """A command whose words may begin with a minus: what is no option of its own is a word.
+
+    Two minus signs always mean an option, so that a misspelled one is still told.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {
+            name: item
+            for item in self.get_params(ctx)
+            if isinstance(item, click.Option)
+            for name in item.opts
+        }
+        options: list[str] = []
+        words: list[str] = []
+        left = iter(args)
+        for argument in left:
+            if argument == "--":
+                words += left
+            elif not argument.startswith("--") and argument not in known:
+                words.append(argument)
+            else:
+                options.append(argument)
+                if argument in known and not known[argument].is_flag:
+                    value = next(left, None)
+                    if value is None:
+                        return super().parse_args(ctx, options)  # which tells that the value is missing
+                    options.append(value)
+        return super().parse_args(ctx, [*options, "--", *words])
+
+
 def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]], click.Command]:
     """Turn `run(call, **options) -> Answer` into a click command with the shared options."""
 

@@ -184,3 +184,20 @@ def test_filters_that_were_not_applied_are_told(shop: Asked) -> None:
     assert "only filters" in shop("sym:refund", "semantic").found.notes[0]
     assert "only filters" in shop("lang:python", "symbol").found.notes[0]
     assert shop("sym:refund", "symbol").found.hits
+
+
+def test_words_with_a_minus_are_part_of_the_query(shop: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITINDEX_HOME", str(shop.codebase.home))
+    root = str(shop.repo.root)
+    for words in (("-path:tests cart",), ("-path:tests", "cart"), ("cart", "-path:tests")):
+        answer = cli("search", *words, "--path", root, "--limit", "50", "--json").json
+        assert {hit["path"] for hit in answer["results"]} == set(shop.paths("cart -path:tests", limit=50)), (
+            words
+        )
+    for words in (("-session",), ("-hello", "cart"), ("-kind:test", "cart"), ("cart", "--", "--limit")):
+        assert cli("search", "--path", root, *words).code == 0, words
+    assert "Usage" in cli("search", "-h").out
+    for wrong, said in ((("--limt", "3"), "--limt"), (("--limit",), "requires an argument")):
+        ran = cli("search", "--path", root, "cart", *wrong)
+        assert ran.code == 2
+        assert said in ran.err
