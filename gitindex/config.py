@@ -78,6 +78,11 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
     )
 
 
+def no_color() -> bool:
+    """NO_COLOR, set to anything but "" (no-color.org)."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
 def calm_numpy() -> None:
     """One thread per product, set before numpy is imported: ours are small, and OpenBLAS threads that wait for each
     other on a busy machine made embedding ten times slower."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,7 +138,7 @@ def _uncovered(answer: QueryAnswer) -> list[str]:
 
 def _marker(request: Request) -> re.Pattern[str] | None:
     """Words to show in bold; only a terminal shows them."""
-    if request.mode == REGEX or not sys.stdout.isatty():
+    if request.mode == REGEX or not output.styled():
         return None
     from gitindex.search.parse import parse
 
@@ -155,4 +154,4 @@ def _marked(line: str, mark: re.Pattern[str] | None) -> str:
 def _link(text: str, target: Path) -> str:
     """A hyperlink where it can be one; terminals that know none show the text."""
     shown = output.style(text, fg="cyan")
-    return f"\x1b]8;;{target.as_uri()}\x1b\\{shown}\x1b]8;;\x1b\\" if sys.stdout.isatty() else shown
+    return f"\x1b]8;;{target.as_uri()}\x1b\\{shown}\x1b]8;;\x1b\\" if output.styled() else shown

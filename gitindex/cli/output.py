@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from gitindex.config import no_color
+
 _COMMANDING = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -43,8 +45,12 @@ def _printable(text: str) -> str:
 
 
 def style(text: str, **how: Any) -> str:
-    """Colour on a terminal only."""
-    return click.style(text, **how) if sys.stdout.isatty() else text
+    return click.style(text, **how) if styled() else text
+
+
+def styled() -> bool:
+    """May the text hold escapes? On a terminal only, and not for those who asked for none."""
+    return sys.stdout.isatty() and not no_color()
 
 
 def table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> str:

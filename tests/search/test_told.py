@@ -12,6 +12,7 @@ from gitindex.mcp.server import Service
 from gitindex.search.hit import Found
 from tests.harness import Ran, cli
 from tests.search.conftest import Ask, Asked
+from tests.search.test_pager import at_terminal
 
 _FAKE = {".gitindex.toml": '[embedding]\nprovider = "fake"\n'}
 _MANY = 230
@@ -201,3 +202,12 @@ def test_words_with_a_minus_are_part_of_the_query(shop: Asked, monkeypatch: pyte
         ran = cli("search", "--path", root, "cart", *wrong)
         assert ran.code == 2
         assert said in ran.err
+
+
+def test_no_color_is_heeded(many: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITINDEX_HOME", str(many.codebase.home))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for arguments in (("search", "token_7", "--limit", "1"), ("list",)):
+        assert "\x1b[" in at_terminal(many.repo.root, "--no-pager", *arguments)
+        assert "\x1b[" in at_terminal(many.repo.root, "--no-pager", *arguments, NO_COLOR="")
+        assert "\x1b" not in at_terminal(many.repo.root, "--no-pager", *arguments, NO_COLOR="1")
