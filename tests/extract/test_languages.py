@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from gitindex.extract.extractor import extract
 from gitindex.extract.identifiers import captured_identifiers
 from gitindex.extract.source import Source
 from gitindex.model import postings
-from gitindex.model.rows import Symbol
+from gitindex.model.rows import SYMBOL_KINDS, Symbol
 from gitindex.model.settings import IndexSettings
 from tests.extract.facts import SAMPLES, golden, sample_facts
 
@@ -22,6 +23,17 @@ SETTINGS = IndexSettings()
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 def test_golden(sample: Path) -> None:
     assert sample_facts(sample) == golden(sample).read_text().splitlines()
+
+
+def test_every_kind_is_a_known_one() -> None:
+    """A filter for any other kind is told to be a mistake."""
+    queries = Path(grammars.__file__).parent.glob("languages/*.scm")
+    named = {kind for query in queries for kind in re.findall(r"@def\.(\w+)", query.read_text("utf-8"))}
+    made = {
+        symbol.kind for path in SAMPLES for symbol in extract(path.name, path.read_bytes(), SETTINGS).symbols
+    }
+    assert named
+    assert named | made <= set(SYMBOL_KINDS)
 
 
 def test_every_language_has_a_sample() -> None:
