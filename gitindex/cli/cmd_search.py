@@ -115,7 +115,7 @@ def _hit(hit: Hit, root: Path, mark: re.Pattern[str] | None) -> str:
         f"{output.style(f'{hit.snippet_line + at:>{width}}', fg='green')}  {_marked(line, mark)}"
         for at, line in enumerate(lines)
     ]
-    return "\n".join([_link(where, root / hit.path) + output.style(named, bold=True) + layers, *body])
+    return "\n".join([output.link(where, root / hit.path) + output.style(named, bold=True) + layers, *body])
 
 
 def _more(found: Found, limit: int) -> str:
@@ -149,9 +149,3 @@ def _marker(request: Request) -> re.Pattern[str] | None:
 
 def _marked(line: str, mark: re.Pattern[str] | None) -> str:
     return mark.sub(lambda found: output.style(found[0], bold=True), line) if mark else line
-
-
-def _link(text: str, target: Path) -> str:
-    """A hyperlink where it can be one; terminals that know none show the text."""
-    shown = output.style(text, fg="cyan")
-    return f"\x1b]8;;{target.as_uri()}\x1b\\{shown}\x1b]8;;\x1b\\" if output.styled() else shown

@@ -63,12 +63,10 @@ def complain(path: Path) -> None:
 
 
 def _show(answer: Answer) -> None:
-    text = answer.text
-    if answer.verbatim:
-        if not sys.stdout.isatty():
-            output.write_verbatim(text)
-            return
-        text = output.harmless(text).removesuffix("\n")
+    if answer.verbatim and not sys.stdout.isatty():
+        output.write_verbatim(answer.text)
+        return
+    text = output.shown(answer.text.removesuffix("\n") if answer.verbatim else answer.text)
     if not _paged(text):
         output.write_text(text)
 

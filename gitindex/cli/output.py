@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +15,8 @@ import click
 from gitindex.config import no_color
 
 _COMMANDING = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# Stands for the escape character of our own until the text is shown: nobody else can write it.
+_ESCAPE = f"\ufdd0{os.urandom(8).hex()}\ufdd1"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -35,8 +39,13 @@ def harmless(text: str) -> str:
     return _COMMANDING.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text.removeprefix("\ufeff"))
 
 
+def shown(text: str) -> str:
+    """An answer for people: other people's text in it commands no terminal, our own colours and links do."""
+    return harmless(text).replace(_ESCAPE, "\x1b")
+
+
 def write_error(text: str) -> None:
-    click.echo(text, err=True)
+    click.echo(harmless(text), err=True)
 
 
 def _printable(text: str) -> str:
@@ -45,7 +54,13 @@ def _printable(text: str) -> str:
 
 
 def style(text: str, **how: Any) -> str:
-    return click.style(text, **how) if styled() else text
+    return click.style(harmless(text), **how).replace("\x1b", _ESCAPE) if styled() else text
+
+
+def link(text: str, target: Path) -> str:
+    """A hyperlink where it can be one; terminals that know none show the text."""
+    text = style(text, fg="cyan")
+    return f"{_ESCAPE}]8;;{target.as_uri()}{_ESCAPE}\\{text}{_ESCAPE}]8;;{_ESCAPE}\\" if styled() else text
 
 
 def styled() -> bool:
