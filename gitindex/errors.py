@@ -90,6 +90,12 @@ class StoreUnwritable(GitindexError):
     code = "store_unwritable"
 
 
+class OutputFailed(GitindexError):
+    """The answer could not be written: stdout is closed, or on a full disk."""
+
+    code = "output"
+
+
 class HookError(GitindexError):
     code = "hook"
 

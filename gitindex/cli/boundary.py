@@ -4,26 +4,55 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
 from gitindex.cli import output
 from gitindex.config import environment
-from gitindex.errors import Gated, GitindexError, StoreUnwritable
+from gitindex.errors import Gated, GitindexError, OutputFailed, StoreUnwritable
 
 
 def guarded(command: click.Command, arguments: Sequence[str]) -> int:
     """Run a command line; returns its exit code and never lets a traceback out."""
     as_json = "--json" in arguments
+    code = 0
+    try:
+        code = _ran(command, arguments, as_json)
+        with writing():
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon()  # the reader went away (head, less)
+    except OutputFailed as error:
+        _abandon()
+        return _named(error, as_json=False)
+    return code
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """What stdout reports in the body gets a name; a reader that went away keeps its own."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(
+            f"cannot write the answer to stdout: {error.strerror}", hint="send stdout somewhere else"
+        ) from error
+
+
+def _ran(command: click.Command, arguments: Sequence[str], as_json: bool) -> int:
     try:
         result = command.main(list(arguments), prog_name="gitindex", standalone_mode=False)
-        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
         return _usage(error, as_json)
+    except (OutputFailed, BrokenPipeError):
+        raise
     except GitindexError as error:
         return _named(error, as_json)
     except PermissionError as error:
@@ -31,17 +60,27 @@ def guarded(command: click.Command, arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("interrupted; the last good snapshot is untouched\n")
         return 130
-    except BrokenPipeError:
-        # The reader went away (head, less): point stdout elsewhere so that exit does not complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:
+        with writing():
+            sys.stdout.flush()  # click's own help meets a stdout that fails
+        return _unexpected(error, as_json)
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a defect, told as such
         return _unexpected(error, as_json)
 
 
+def _abandon() -> None:
+    """Point stdout elsewhere, so that the rest of the answer does not complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _write_json(value: object) -> None:
+    with writing():
+        output.write_json(value)
+
+
 def _usage(error: click.ClickException, as_json: bool) -> int:
     if as_json:
-        output.write_json(
+        _write_json(
             {"status": "error", "error": {"code": "usage", "message": error.format_message(), "hint": None}}
         )
     else:
@@ -61,7 +100,7 @@ def _named(error: GitindexError, as_json: bool) -> int:
                 **_plain(error.detail),
             },
         }
-        output.write_json(envelope if isinstance(envelope, dict) else fallback)
+        _write_json(envelope if isinstance(envelope, dict) else fallback)
     else:
         sys.stderr.write(f"gitindex: {error.message}\n")
         if error.hint:
@@ -91,7 +130,7 @@ def _plain(detail: dict[str, object]) -> dict[str, object]:
 def _unexpected(error: BaseException, as_json: bool) -> int:
     summary = f"{type(error).__name__}: {error}"
     if as_json:
-        output.write_json({"status": "error", "error": {"code": "defect", "message": summary, "hint": None}})
+        _write_json({"status": "error", "error": {"code": "defect", "message": summary, "hint": None}})
     if environment().debug:
         import traceback
 

@@ -42,11 +42,14 @@ def run(
     if write_config:
         write_settings(codebase)
         codebase = open_codebase(call.path, call.environment)
-    hooks = {"hooks": "left alone"} if no_hooks else _hooks(codebase, pre_commit)
+    if pre_commit is not None and not no_hooks:
+        _require_precommit(codebase)
     fetched = _fetched(call, codebase, wanted)
     with bar(not call.as_json) as progress, answered(codebase):
         report = sync(codebase, progress=progress)
     after_sync(codebase)
+    # Last: hooks of an index that cannot be made would fail at every commit.
+    hooks = {"hooks": "left alone"} if no_hooks else _hooks(codebase, pre_commit)
     data = {
         **report_json(report),
         "fetched": fetched,
@@ -85,14 +88,17 @@ def _fetched(call: Call, codebase: Codebase, wanted: bool | None) -> str | None:
     return f"{report.base_commit[:12]} from {report.remote}, signed by {report.signer}"
 
 
+def _require_precommit(codebase: Codebase) -> None:
+    if codebase.repo is not None and not (codebase.root / _PRE_COMMIT).exists():
+        raise HookError(f"there is no {_PRE_COMMIT} in {codebase.root}", hint="gitindex init")
+
+
 def _hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]:
     """pre-commit when asked for (or agreed to on a terminal), git's own hooks otherwise."""
     if codebase.repo is None:
         return {"hooks": "no git repository"}
     config = codebase.root / _PRE_COMMIT
     if pre_commit is not None:
-        if not config.exists():
-            raise HookError(f"there is no {_PRE_COMMIT} in {codebase.root}", hint="gitindex init")
         config.write_text(precommit.add(config.read_text("utf-8"), pre_commit), "utf-8")
         return {"hooks": f"added to {_PRE_COMMIT}; run: pre-commit install --install-hooks"}
     report = native.install(codebase.repo)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitindex.cli import output
+from gitindex.cli.boundary import writing
 from gitindex.config import Environment, environment
 from gitindex.git.repo import asking
 from gitindex.model.frozen import frozen
@@ -118,10 +119,12 @@ def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]]
         @wraps(run)
         def invoke(path: str, as_json: bool, **options: Any) -> int:
             answer = run(Call(Path(path), as_json, environment()), **options)
-            if as_json:
-                output.write_json(answer.data)
-            else:
-                _show(answer)
+            with writing():
+                if as_json:
+                    output.write_json(answer.data)
+                else:
+                    _show(answer)
+            if not as_json:
                 complain(Path(path))
             return answer.exit_code
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from importlib import import_module
 
@@ -79,7 +80,16 @@ def group(no_pager: bool) -> None:
     """
 
 
+def _open_streams() -> None:
+    """Where the caller closed stdout or stderr there is none: let writing fail, not whoever asks about a terminal."""
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # its writes fail, as to a closed one
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")
+
+
 def main() -> None:
+    _open_streams()
     calm_numpy()
     code = guarded(group, sys.argv[1:])
     gc.freeze()  # the process ends: its collector need not look at every module once more

@@ -36,7 +36,7 @@ class Tools:
         if name == "list_codebases":
             return list_codebases(self._environment)
         requested = self._requested(given)
-        codebase = open_codebase(_existing(requested), self._environment)
+        codebase = self._codebase(requested)
         if name == "manage_index":
             answer = self._manage(codebase, given)
         else:
@@ -47,6 +47,15 @@ class Tools:
     def _requested(self, given: Arguments) -> Path:
         path = Path(given.get("path", self._default)).expanduser()
         return path if path.is_absolute() else self._default / path
+
+    def _codebase(self, requested: Path) -> Codebase:
+        """A file that is gone from disk still belongs to its codebase; a path that none holds is a mistake."""
+        if not requested.exists():
+            for folder in filter(Path.is_dir, requested.parents):
+                found = open_codebase(folder, self._environment)
+                if found.repo is not None or found.layout.state.exists():
+                    return found
+        return open_codebase(requested, self._environment)
 
     def _options(self, requested: Path, given: Arguments) -> ReadOptions:
         return ReadOptions(
@@ -234,10 +243,3 @@ def _file(given: Arguments, options: ReadOptions) -> str:
     if options.requested is None or options.requested.is_dir():
         raise UsageError("which file? Give `file`, or a file as `path`")
     return str(options.requested)
-
-
-def _existing(path: Path) -> Path:
-    """A file that is gone from disk still belongs to its codebase."""
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    return path

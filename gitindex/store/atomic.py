@@ -51,11 +51,14 @@ def _named(error: Exception, where: Path) -> GitindexError | None:
             hint="gitindex gc --stores",
         )
     if number in _DENIED or any(part in text for part in _DENIED_TEXTS):
-        return StoreUnwritable(
-            f"cannot write the index at {where}: {error}",
-            hint="make GITINDEX_HOME a directory you may write to",
-        )
+        return unwritable(where, error)
     return None
+
+
+def unwritable(where: Path, error: Exception) -> StoreUnwritable:
+    return StoreUnwritable(
+        f"cannot write the index at {where}: {error}", hint="make GITINDEX_HOME a directory you may write to"
+    )
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -60,7 +60,10 @@ def create(layout: Layout, fresh: StoreState) -> StoreState:
     if found is not None:
         return found
     with atomic.storage(layout.base), writing(fresh.mode):
-        _make_directories(layout, fresh.mode)
+        try:
+            _make_directories(layout, fresh.mode)
+        except FileNotFoundError as error:  # a file system where nothing can be made (/proc)
+            raise atomic.unwritable(layout.base, error) from error
         if fresh.mode == "shared":
             check_shared(layout)
         layout.readers.touch()

@@ -37,10 +37,10 @@ def load(path: Path) -> Pins:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
             data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Pins()
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+        raise ConfigError(f"cannot read {path}: {error.strerror}", hint=f"ls -l {path}") from error
     if stat.S_IMODE(mode) & 0o022:
         raise Untrusted(f"{path} can be written by others", hint=f"check it, then chmod 600 {path}")
     try:

@@ -114,6 +114,27 @@ def test_files_are_hits_when_asked_for(repo: GitRepo) -> None:
     assert wrong["status"] == "error"
 
 
+def test_a_mistyped_path_is_refused(repo: GitRepo, tmp_path: Path) -> None:
+    """As on the command line; no offer to index whatever directory happens to exist above it."""
+    repo.commit("first", **{"a.py": "A = 1\n"})
+    index(repo.root)
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "notes.md").write_text("# Notes\n")
+    index(plain)
+    service = Service(environment(), repo.root)
+
+    def asked(path: str) -> dict[str, Any]:
+        return json.loads(service.call("find_symbol", {"name": "A", "path": path}).text)
+
+    for nowhere in ("/nonexistent/x/y", str(tmp_path / "nowhere" / "x")):
+        refused = asked(nowhere)
+        assert refused["error"]["code"] == "usage"
+        assert refused["error"]["message"] == f"no such path: {nowhere}"
+    for root in (repo.root, plain):
+        assert asked(str(root / "gone" / "b.py"))["codebaseRoot"] == str(root)
+
+
 def test_null_arguments_count_as_absent() -> None:
     assert check(BY_NAME["find_symbol"], {"name": "x", "limit": None}) == {"name": "x"}
     with pytest.raises(UsageError):

@@ -41,10 +41,17 @@ def test_modes_follow_the_umask(where):
 def test_a_crash_leaves_only_what_is_no_object(where):
     """Killed between writing and linking: the temporary file is never listed and never in the way."""
     transport = open_transport(where.as_uri())
-    files._staged(where / KEY, b"half")
+    transport._staged(where / KEY, b"half")
     assert list(transport.list("v1/")) == []
     assert transport.put_if_absent(KEY, b"whole") is Put.CREATED
     assert [entry.key for entry in transport.list("v1/")] == [KEY]
+
+
+def test_a_directory_that_cannot_be_made_is_named():
+    """/proc is there and takes nothing: that no object is there would be no help."""
+    with pytest.raises(RemoteDenied, match="cannot create /proc/nope: ") as refused:
+        open_transport("file:///proc/nope").put_if_absent(KEY, b"x")
+    assert refused.value.hint
 
 
 def test_nothing_temporary_stays(where):

@@ -55,7 +55,7 @@ class FileTransport:
         with self._named(key):
             if target.exists():
                 return Put.EXISTS
-            temporary = _staged(target, content)
+            temporary = self._staged(target, content)
             try:
                 _link(temporary, target)
             except FileExistsError:
@@ -68,7 +68,7 @@ class FileTransport:
     def put(self, key: str, content: Content) -> None:
         target = self._path(key)
         with self._named(key):
-            _staged(target, content).replace(target)
+            self._staged(target, content).replace(target)
             _sync_directory(target.parent)
 
     def list(self, prefix: str) -> Iterator[Entry]:
@@ -106,6 +106,15 @@ class FileTransport:
         raise RemoteUnavailable(
             f"{self.root} is not a directory", hint="check the URL and that it is mounted"
         )
+
+    def _staged(self, target: Path, content: Content) -> Path:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError as error:  # a file system where nothing can be made (/proc)
+            raise RemoteDenied(
+                f"cannot create {self.root}: {error.strerror}", hint="check the URL and that it is mounted"
+            ) from error
+        return _staged(target, content)
 
     def _path(self, key: str) -> Path:
         return self.root / checked_key(key)
@@ -146,7 +155,6 @@ def _refuse_silence(error: OSError) -> None:
 
 def _staged(target: Path, content: Content) -> Path:
     """The content, flushed, beside its target under a name that no key can have."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f"{_TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
     try:
         with temporary.open("xb") as file:
