@@ -29,13 +29,23 @@ def configure(repo: Repo, name: str, value: str) -> None:
 
 def branches_with(repo: Repo, commit: str) -> tuple[str, ...]:
     """Branches that contain `commit`: as the remotes have them, or the local ones where there is no remote."""
-    listed = "--format=%(refname:lstrip=3)"
-    if run(repo.root, "for-each-ref", "--count=1", "refs/remotes"):
-        out = run(repo.root, "for-each-ref", listed, f"--contains={commit}", "refs/remotes")
-    else:
-        out = run(
-            repo.root, "for-each-ref", "--format=%(refname:lstrip=2)", f"--contains={commit}", "refs/heads"
-        )
+    if not tracking_branches(repo):
+        return local_branches_with(repo, commit)
+    found = _refs(repo, "refs/remotes", 3, f"--contains={commit}")
+    return tuple(name for name in found if name != "HEAD")
+
+
+def local_branches_with(repo: Repo, commit: str) -> tuple[str, ...]:
+    return _refs(repo, "refs/heads", 2, f"--contains={commit}")
+
+
+def tracking_branches(repo: Repo) -> tuple[str, ...]:
+    """What this clone knows of its remotes' branches: `origin/main`."""
+    return tuple(name for name in _refs(repo, "refs/remotes", 2) if not name.endswith("/HEAD"))
+
+
+def _refs(repo: Repo, below: str, strip: int, *which: str) -> tuple[str, ...]:
+    out = run(repo.root, "for-each-ref", f"--format=%(refname:lstrip={strip})", *which, below)
     return tuple(name for name in out.decode("utf-8", "surrogateescape").split("\n") if name)
 
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from gitindex.config import Environment
 from gitindex.errors import PublishBlocked
-from gitindex.git.history import branches_with, default_branch
+from gitindex.git.history import branches_with, default_branch, local_branches_with, tracking_branches
 from gitindex.git.repo import Repo
 from gitindex.model.manifest import Manifest
 from gitindex.ops.codebase import Codebase
@@ -28,16 +28,34 @@ def check_event(environment: Environment) -> None:
         )
 
 
-def check_branch(repo: Repo, commit: str, allowed: tuple[str, ...]) -> None:
-    """The commit is on a branch that is meant to be published. Raises PublishBlocked."""
-    wanted = allowed or tuple(filter(None, (default_branch(repo),))) or _USUAL
+def check_branch(repo: Repo, commit: str, allowed: tuple[str, ...], added: tuple[str, ...] = ()) -> None:
+    """The commit is on a branch that is meant to be published: those `allowed` or else the default one, and those
+    `added`. Where there is a remote, its branches count and not their local namesakes. Raises PublishBlocked."""
+    wanted = (*(allowed or tuple(filter(None, (default_branch(repo),))) or _USUAL), *added)
     found = branches_with(repo, commit)
-    if not any(fnmatchcase(name, pattern) for name in found for pattern in wanted):
+    if not any(_matches(name, wanted) for name in found):
+        raise _elsewhere(repo, commit, wanted, found)
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _elsewhere(
+    repo: Repo, commit: str, wanted: tuple[str, ...], found: tuple[str, ...]
+) -> PublishBlocked:
+    tracked = [name for name in tracking_branches(repo) if _matches(name.partition("/")[2], wanted)]
+    if found or not tracked:
         where = ", ".join(found) or "no branch"
-        raise PublishBlocked(
+        return PublishBlocked(
             f"{commit[:12]} is on {where}; only {', '.join(wanted)} may be pushed",
             hint='list the branch in .gitindex.toml: [remote] branches = ["main"]',
         )
+    here = any(_matches(name, wanted) for name in local_branches_with(repo, commit))
+    return PublishBlocked(
+        f"{commit[:12]} is not on {' or '.join(tracked)}, as far as this clone knows",
+        hint="git push" if here else "git fetch",
+    )
 
 
 def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:

@@ -26,7 +26,7 @@ from gitindex.view.snapshot import SnapshotView
 class PushOptions:
     url: str = ""
     rev: str = "HEAD"
-    branches: tuple[str, ...] = ()  # besides those the commit's settings name
+    branches: tuple[str, ...] = ()  # besides those of the commit's settings, or the default one
     successors: tuple[Path, ...] = ()  # private keys to hand over to (RE-5)
     patience: Patience | None = None
 
@@ -62,7 +62,7 @@ def push(
     assert codebase.repo is not None
     assert at.commit is not None
     proposal = codebase.settings.remote
-    outgoing.check_branch(codebase.repo, at.commit, (*proposal.branches, *chosen.branches))
+    outgoing.check_branch(codebase.repo, at.commit, proposal.branches, chosen.branches)
     name = sharing.repository_id(codebase.repo, proposal, at.commit)
     own = Policy(tuple(key.public for key in (*signers, *successors)), threshold=len(signers))
     share = sharing.open_writer(codebase.repo, name, codebase.fingerprint, environment, chosen.url, own)

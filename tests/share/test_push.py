@@ -109,10 +109,16 @@ def test_only_allowed_branches_are_pushed(team: Team):
     team.build()
     with pytest.raises(PublishBlocked, match="is on topic; only main"):
         team.push()
-    assert team.push(branches=("main", "top*")).manifest == "created"
+    assert team.push(branches=("top*",)).manifest == "created"
     team.commit("settings", **{".gitindex.toml": '[remote]\nbranches = ["topic"]\n'})
     team.build()
     assert team.push().manifest == "created"
+
+
+def test_another_branch_is_allowed_besides_the_usual(team: Team):
+    """`--branch` adds; main stays allowed."""
+    team.build()
+    assert team.push(branches=("release/*",)).manifest == "created"
 
 
 def test_a_clone_asks_its_remote_s_branches(team: Team):
@@ -120,8 +126,14 @@ def test_a_clone_asks_its_remote_s_branches(team: Team):
     clone = team.clone()
     clone.commit("unpushed", **{"x.py": "x = 1\n"})
     build(clone.root, team.ci, BuildOptions(semantic=False, workers=1))
-    with pytest.raises(PublishBlocked, match="on no branch"):
+    with pytest.raises(PublishBlocked, match="is not on origin/main") as refused:
         push(clone.root, team.ci)
+    assert refused.value.hint == "git push"
+    clone.git("switch", "-q", "--detach")
+    clone.git("branch", "-f", "main", "origin/main")
+    with pytest.raises(PublishBlocked, match="is not on origin/main") as refused:
+        push(clone.root, team.ci)
+    assert refused.value.hint == "git fetch"
     clone.git("push", "-q", "origin", "HEAD:refs/heads/side")
     with pytest.raises(PublishBlocked, match="is on side; only main"):
         push(clone.root, team.ci)
