@@ -6,15 +6,21 @@ first; when another snapshot was pinned in the end, git is asked again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from gitindex.errors import GitError
+from gitindex.files.safeopen import ReadError, Root, Vanished
+from gitindex.files.stableread import stable_read
 from gitindex.git.repo import Repo, head
-from gitindex.git.status import Looking
+from gitindex.git.status import Dirty, Looking
 from gitindex.model.frozen import frozen
+from gitindex.model.ids import blob_id
+from gitindex.model.records import OverlayEntry
 from gitindex.ops.codebase import Codebase
 from gitindex.store import manifests
+
+_READS = 32  # files: an answer must not wait for a whole tree to be hashed
 
 
 @frozen
@@ -41,14 +47,41 @@ def looking(codebase: Codebase) -> Iterator[Look | None]:
         yield Look(before, look)
 
 
-def present(codebase: Codebase, repo: Repo, snapshot_id: str, look: Look | None) -> tuple[str | None, int]:
-    """HEAD's commit and the number of dirty files, seen since `snapshot_id` was published. Raises GitError."""
+def present(
+    codebase: Codebase, repo: Repo, snapshot_id: str, look: Look | None
+) -> tuple[str | None, tuple[Dirty, ...]]:
+    """HEAD's commit and the dirty files, seen since `snapshot_id` was published. Raises GitError."""
     if look is None or look.snapshot_id != snapshot_id:
         with _begin(codebase, repo) as again:
             seen = again.seen
     else:
         seen = look.looking.seen
-    return seen.commit or head(repo).commit, len(seen.dirty)
+    return seen.commit or head(repo).commit, seen.dirty
+
+
+def as_indexed(
+    codebase: Codebase, repo: Repo, dirty: tuple[Dirty, ...], overlay: Mapping[str, OverlayEntry]
+) -> int:
+    """How many of them are what the snapshot with this overlay holds. Rather too few than too many."""
+    count, reads = 0, 0
+    with Root(codebase.root) as root:
+        for path, _ in dirty:
+            known = overlay.get(path.decode("utf-8", "replace"))
+            if known is None:
+                continue
+            try:
+                found = root.lstat(path)
+                seen = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+                if seen == (known.size, known.mtime_ns, known.ctime_ns, known.inode):
+                    count += 1
+                elif known.blob and found.st_size == known.size and reads < _READS:
+                    reads += 1
+                    count += blob_id(stable_read(root, path, known.size).data, repo.algorithm) == known.blob
+            except Vanished:
+                count += not known.blob
+            except ReadError:
+                continue
+    return count
 
 
 def _begin(codebase: Codebase, repo: Repo) -> Looking:

@@ -107,7 +107,7 @@ def _answer(codebase: Codebase, request: Request, chosen: QueryOptions, look: Lo
         except IntegrityError as error:
             return _damaged(codebase, request, error)
         prints = _fingerprints(codebase, view.manifest.ignore_fingerprint)
-        told = truth(codebase, view.manifest, look)
+        told = truth(codebase, view, look)
         return QueryAnswer(
             found, view.manifest.snapshot_id, told, prints, admission.stale, dict(admission.hints)
         )

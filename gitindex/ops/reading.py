@@ -71,7 +71,7 @@ class Reading:
 
     def answer(self, status: str, **values: Any) -> dict[str, Any]:
         """An answer with the snapshot it came from and the truths about it."""
-        truths = truth(self.codebase, self.view.manifest, self.look).to_json()
+        truths = truth(self.codebase, self.view, self.look).to_json()
         head = {"status": status, "snapshot_id": self.view.manifest.snapshot_id}
         return {**head, **values, **truths, **self.admission.to_json()}
 

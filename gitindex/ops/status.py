@@ -77,7 +77,7 @@ def _judge(codebase: Codebase, view: SnapshotView | None, answer: dict[str, Any]
 
 def _describe(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) -> None:
     manifest = view.manifest
-    truths = truth(codebase, manifest)
+    truths = truth(codebase, view)
     answer.update(
         status="ok",
         snapshot_id=manifest.snapshot_id,

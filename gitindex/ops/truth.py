@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from gitindex.errors import GitError
+from gitindex.errors import GitError, IntegrityError
 from gitindex.git.repo import distance
 from gitindex.model.frozen import field, frozen
 from gitindex.model.manifest import Manifest
+from gitindex.model.records import OverlayEntry
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.present import Look, present
+from gitindex.ops.present import Look, as_indexed, present
 from gitindex.store.layout import pin_file
 from gitindex.trust.revoked import is_revoked
+from gitindex.view.snapshot import SnapshotView
 
 
 @frozen
@@ -25,6 +27,7 @@ class Freshness:
     dirty_files: int
     dirty_indexed: bool  # the snapshot was made from a dirty tree
     problem: str = ""  # git could not say
+    dirty_current: int = 0  # of the dirty files, those whose present bytes are indexed
 
 
 @frozen
@@ -58,22 +61,30 @@ class Truth:
         return f"{_fresh_text(self.freshness)} · {_coverage_text(self.coverage)} · {_trust_text(self.trust)}"
 
 
-def truth(codebase: Codebase, manifest: Manifest, look: Look | None = None) -> Truth:
-    return Truth(freshness(codebase, manifest, look), coverage(manifest), trust(codebase, manifest))
+def truth(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> Truth:
+    return Truth(freshness(codebase, view, look), coverage(view.manifest), trust(codebase, view.manifest))
 
 
-def freshness(codebase: Codebase, manifest: Manifest, look: Look | None = None) -> Freshness:
+def freshness(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> Freshness:
     """From `look` or a fresh one. Never fails: when git cannot say, that is what the answer says."""
-    was = manifest.git
+    was = view.manifest.git
     if codebase.repo is None:
         return Freshness(None, None, in_sync=True, commits_behind=None, dirty_files=0, dirty_indexed=False)
     try:
-        now, dirty = present(codebase, codebase.repo, manifest.snapshot_id, look)
+        now, dirty = present(codebase, codebase.repo, view.manifest.snapshot_id, look)
         behind = 0 if now == was.head_sha else _behind(codebase, was.head_sha, now)
     except GitError as error:
         return Freshness(was.head_sha, None, False, None, 0, was.dirty, error.message)
-    same = now == was.head_sha and dirty == 0 and not was.dirty
-    return Freshness(was.head_sha, now, same, behind, dirty, was.dirty)
+    same = now == was.head_sha and not dirty and not was.dirty
+    current = as_indexed(codebase, codebase.repo, dirty, _overlay(view)) if dirty and was.dirty else 0
+    return Freshness(was.head_sha, now, same, behind, len(dirty), was.dirty, dirty_current=current)
+
+
+def _overlay(view: SnapshotView) -> dict[str, OverlayEntry]:
+    try:
+        return view.overlay()
+    except IntegrityError:  # told by whoever needs it
+        return {}
 
 
 def coverage(manifest: Manifest) -> Coverage:
@@ -119,8 +130,15 @@ def _fresh_text(found: Freshness) -> str:
             f"{behind:,} commit{'' if behind == 1 else 's'} behind HEAD" if behind else "HEAD is elsewhere"
         )
     if found.dirty_files:
-        notes.append(f"{found.dirty_files:,} dirty file{'' if found.dirty_files == 1 else 's'}")
+        notes.append(_dirty_text(found.dirty_files, found.dirty_current))
     return f"indexed {_short(found.indexed_commit)}" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _dirty_text(count: int, current: int) -> str:
+    text = f"{count:,} dirty file{'' if count == 1 else 's'}"
+    if not current:
+        return text
+    return f"{text}, indexed" if current == count else f"{text}, {current:,} indexed"
 
 
 def _coverage_text(found: Coverage) -> str:

@@ -74,7 +74,7 @@ def test_a_broken_head_is_a_problem_and_not_an_empty_branch(indexed: GitRepo, da
     with harness.view(indexed.root) as view:
         (indexed.root / ".git" / "refs" / "heads" / "main").write_text(damage)
         with looking(codebase) as look:
-            told = freshness(codebase, view.manifest, look)
+            told = freshness(codebase, view, look)
     assert told.problem
     assert not told.in_sync
 
@@ -85,10 +85,34 @@ def test_no_git_and_unborn_branches(repo: GitRepo):
     harness.index(repo.root)
     codebase = harness.codebase(repo.root)
     with harness.view(repo.root) as view, looking(codebase) as look:
-        told = freshness(codebase, view.manifest, look)
+        told = freshness(codebase, view, look)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PATH", str(repo.root / "nowhere"))
             with looking(codebase) as none:
                 assert none is None
-                assert "not on PATH" in freshness(codebase, view.manifest, none).problem
+                assert "not on PATH" in freshness(codebase, view, none).problem
     assert (told.head, told.problem, told.dirty_files) == (None, "", 1)
+
+
+def test_the_line_tells_whether_dirty_files_are_indexed(indexed: GitRepo):
+    """QU-6: a number of dirty files alone would say the same before and after a sync."""
+    indexed.commit("two", **{"b.py": "b = 1\n", "c.py": "c = 1\n"})
+    harness.index(indexed.root)
+
+    def line() -> str:
+        told = harness.cli("search", "alpha", "--mode", "lexical", "--path", str(indexed.root)).out
+        assert harness.cli("status", "--path", str(indexed.root)).out.startswith(told.splitlines()[-1])
+        return told.splitlines()[-1].partition("(")[2].partition(")")[0]
+
+    indexed.write("b.py", "b = 2\n")
+    assert line() == "1 dirty file"
+    harness.index(indexed.root)
+    assert line() == "1 dirty file, indexed"
+    (indexed.root / "c.py").unlink()
+    assert line() == "2 dirty files, 1 indexed"
+    harness.index(indexed.root)
+    assert line() == "2 dirty files, indexed"
+    indexed.write("b.py", "b = 3\n")  # as many bytes
+    assert line() == "2 dirty files, 1 indexed"
+    indexed.write("c.py", "c = 2\n")
+    assert line() == "2 dirty files"
