@@ -9,6 +9,7 @@ from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.hooks import note, owner, worker
 from gitindex.hooks.journal import DIED, FAILED, RUNNING
+from gitindex.indexing.plan import WAYS_OUT
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.status import status
 
@@ -67,6 +68,9 @@ def _ok(found: dict[str, Any]) -> list[str]:
     ]
     rows += [(f"skipped {reason}", f"{count:,}") for reason, count in found["skipped"].items()]
     lines = [found["truth"], "", output.table(rows)]
+    if found.get("blocked"):
+        lines += [f"blocked: {error['message']}" for error in found["blocked"]]
+        lines.append(f"  next: {WAYS_OUT}")
     lines += [f"degraded: {error['path_key']}: {error['message']}" for error in found["errors"]]
     return lines
 
@@ -88,4 +92,5 @@ def _pending(found: dict[str, Any]) -> str:
         return "unknown"
     if found["in_sync"]:
         return "nothing"
-    return f"{output.plural(found['pending'], 'file')}; run: gitindex sync"
+    files = output.plural(found["pending"], "file")
+    return f"{files}; a sync is blocked" if found.get("blocked") else f"{files}; run: gitindex sync"

@@ -22,6 +22,7 @@ from gitindex.view.snapshot import SnapshotView
 
 # Decided by path and policy alone; every other skip follows from the bytes, which the blob id stands for.
 _BY_PATH = frozenset({Skip.IGNORED, Skip.EXCLUDED, Skip.SUBMODULE, Skip.UNSUPPORTED, Skip.NESTED_REPOSITORY})
+WAYS_OUT = "fix the file, add it to .gitindexignore, or run: gitindex sync --allow-degraded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def refuse_failures(plan: Plan) -> None:
         more = f" (and {len(plan.errors) - 1} more)" if len(plan.errors) > 1 else ""
         raise PublishBlocked(
             f"nothing was published: {first.message}{more}",
-            hint="fix the file, add it to .gitindexignore, or run: gitindex sync --allow-degraded",
+            hint=WAYS_OUT,
             errors=[asdict(error) for error in plan.errors],
         )
 

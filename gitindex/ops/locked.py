@@ -29,7 +29,7 @@ from gitindex.source.candidate import Source
 from gitindex.store import atomic, lease, manifests, publish, state, steps, stores
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
-from gitindex.store.progress import indexing_state
+from gitindex.store.progress import failure_noted, indexing_state
 from gitindex.view.snapshot import SnapshotView
 
 
@@ -51,6 +51,7 @@ def locked_sync(
         stack.enter_context(stores.writing(codebase.mode))
         hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
         held = stack.enter_context(hold)
+        stack.enter_context(failure_noted(layout))
         stack.callback(atomic.remove_tree, layout.transaction(txn))  # a failed try leaves nothing behind
         if seen is not None and _current(seen, held, layout):
             base, source, plan = Base(seen.view), seen.source, seen.plan

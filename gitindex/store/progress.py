@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
+from gitindex.errors import GitindexError, LeaseLost
 from gitindex.store import state
 from gitindex.store.layout import Layout
 from gitindex.store.state import Indexing
 
 _EVERY = 0.5
+
+
+@contextmanager
+def failure_noted(layout: Layout) -> Iterator[None]:
+    """Remember that the body failed. Needs the lease; who lost it writes nothing any more (LE-1)."""
+    try:
+        yield
+    except LeaseLost:
+        raise
+    except GitindexError:
+        before = state.read(layout)
+        if before is not None:
+            with suppress(OSError):
+                state.write(layout, replace(before, last_result="failed"))
+        raise
 
 
 @contextmanager

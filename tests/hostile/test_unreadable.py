@@ -37,6 +37,27 @@ def test_an_unreadable_changed_file_blocks_a_strict_publish(repo: GitRepo):
     assert harness.audited(repo.root).clean
 
 
+def test_a_blocked_sync_leaves_a_trace(repo: GitRepo):
+    """`status` says why the next sync is blocked, and that the last one was."""
+    where = ("--path", str(repo.root))
+    repo.commit("first", **{"a.py": "A = 1\n"})
+    assert plain.run("sync", *where).code == 0
+    repo.write("a.py", "A = 2\n")
+    (repo.root / "a.py").chmod(0)
+    assert plain.run("status", "--json", *where).json["last_result"] == "ok"
+    assert plain.run("sync", *where).code == 1
+    told = plain.run("status", "--json", *where).json
+    assert (told["last_result"], told["state"], told["snapshot_id"] is None) == ("failed", "indexed", False)
+    text = plain.run("status", *where).out
+    assert "1 file; a sync is blocked" in text
+    assert "blocked: cannot read a.py: Permission denied\n  next: fix the file" in text
+    (repo.root / "a.py").chmod(0o644)
+    repo.write("a.py", "A = 1\n")
+    assert plain.run("sync", *where).code == 0
+    told = plain.run("status", "--json", *where).json
+    assert (told["last_result"], told["blocked"]) == ("ok", [])
+
+
 def test_an_unreadable_committed_file_is_read_from_its_blob(repo: GitRepo):
     """CS-3: what is committed needs no working tree. (git itself cannot tell whether the file differs.)"""
     repo.commit("first", **{"a.py": "A = 1\n"})
