@@ -13,6 +13,7 @@ from gitindex.errors import GitindexError
 from gitindex.lifecycle import gc
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain import UNUSED_DAYS, collect_stores
+from gitindex.store import atomic
 
 
 @command("Delete snapshots and files that no retained snapshot needs; with --stores, whole unused stores.")
@@ -31,7 +32,8 @@ def _snapshots(call: Call, dry_run: bool) -> Answer:
     if not layout.active.exists():
         return Answer({"status": "ok", "removed": 0, "bytes_freed": 0, "kept": []}, "nothing to collect")
     if dry_run:
-        chosen, freed = gc.plan(layout, time.time_ns() // 1_000_000), 0
+        chosen = gc.plan(layout, time.time_ns() // 1_000_000)
+        freed = sum(map(atomic.tree_size, chosen.paths))
     else:
         report = gc.collect(layout)
         chosen, freed = report.plan, report.bytes_freed

@@ -67,13 +67,15 @@ def report_text(report: SyncReport) -> str:
     total = (
         f"{output.plural(report.counts['files'], 'file')}, {output.plural(report.counts['chunks'], 'chunk')}"
     )
+    unread = [f"skipped: {report.unreadable:,} unreadable; see: gitindex status"] if report.unreadable else []
     if report.noop:
-        return f"nothing to do: {total}{at} ({report.elapsed_ms} ms)"
+        return "\n".join([f"nothing to do: {total}{at} ({report.elapsed_ms} ms)", *unread])
     names = ("add", "modify", "delete", "rename")
     changed = ", ".join(f"{report.changes[name]:,} {name}" for name in names if report.changes[name])
     lines = [
         f"published {report.snapshot_id}{at}: {changed or 'no file changed'}",
         f"{total} in {report.elapsed_ms} ms",
+        *unread,
     ]
     if report.seeded_from:
         lines.append(f"started from store {report.seeded_from}")

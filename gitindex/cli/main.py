@@ -83,9 +83,9 @@ def group(no_pager: bool) -> None:
 def _open_streams() -> None:
     """Where the caller closed stdout or stderr there is none: let writing fail, not whoever asks about a terminal."""
     if sys.stdout is None:
-        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # its writes fail, as to a closed one
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")  # its writes fail, as to a closed one
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def main() -> None:

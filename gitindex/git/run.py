@@ -88,6 +88,7 @@ class Pending:
         self._root = root
         self._commands = commands
         self._children: list[subprocess.Popen[bytes]] = []
+        self._said: dict[int, bytes] = {}
         try:
             for args in commands:
                 self._children.append(_start(_command(root, args, None), lazy_fetch=True, stdin=False))
@@ -98,8 +99,12 @@ class Pending:
     def result(self, number: int, timeout: float = 120) -> bytes:
         """What one command wrote, to be asked for once. One that failed is run again, as `run` does."""
         child, args = self._children[number], self._commands[number]
-        out, _ = _finish(child, None, timeout, args)
+        out, self._said[number] = _finish(child, None, timeout, args)
         return out if child.returncode == 0 else run(self._root, *args, timeout=timeout)
+
+    def warnings(self, number: int) -> bytes:
+        """What a command whose `result` was asked for said besides."""
+        return self._said.get(number, b"")
 
     def close(self) -> None:
         for child in self._children:

@@ -8,6 +8,7 @@ assume-unchanged) and submodules are no differences. Untracked files obey `.giti
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -29,13 +30,17 @@ _STATUS = (
 # Not --exclude-standard: that would read info/exclude and the user's global file.
 _OTHERS = ("ls-files", "--others", "--exclude-per-directory=.gitignore", "-z")
 _OID = b"# branch.oid "
+_CLOSED = re.compile(rb"^warning: could not open directory '(.+?)/?': (?!No such file)", re.M)
 _ABSENT = "000000"
 _GITLINK = "160000"
 
 
+CLOSED = "closed"  # a directory that git may not list: whether anything in it differs is not known
+
+
 class Dirty(NamedTuple):
     path: bytes
-    kind: str  # "modified" | "deleted" | "untracked" | "nested"
+    kind: str  # "modified" | "deleted" | "untracked" | "nested" | CLOSED
 
 
 class Seen(NamedTuple):
@@ -69,6 +74,8 @@ class Looking:
                 found[path] = "modified"
             else:
                 found[path] = "nested" if name.endswith(b"/") else "untracked"
+        for path in _CLOSED.findall(self._pending.warnings(1)) if self._untracked else ():
+            found.setdefault(path, CLOSED)  # git says so and goes on; nothing is left out in silence (EL-1)
         return Seen(self.tracked.commit, tuple(Dirty(path, found[path]) for path in sorted(found)))
 
     def __enter__(self) -> Self:

@@ -17,7 +17,7 @@ from gitindex.model.manifest import FileError
 from gitindex.model.paths import casefold_key
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.skips import Skip
-from gitindex.source.candidate import LINK, UNKNOWN, Candidate, Content, Source
+from gitindex.source.candidate import LINK, SUBMODULE, UNKNOWN, Candidate, Content, Source
 from gitindex.view.snapshot import SnapshotView
 
 # Decided by path and policy alone; every other skip follows from the bytes, which the blob id stands for.
@@ -61,6 +61,7 @@ class Planner:
         self._seen: dict[str, OverlayEntry] = {}
         self._tree: Mapping[str, Candidate] | None = None
         self._failures: list[FileError] = []
+        self._shut: set[str] = set()  # directories
 
     def plan(self, *, whole: bool) -> Plan:
         """`whole`: compare every path, because something that decides the fate of all of them changed."""
@@ -73,7 +74,7 @@ class Planner:
             item = wanted[key]
             old = self._view.record(key) if self._view else None
             work = self._work(item) if item is not None else None
-            if old is not None and work is not None and _same(old, work):
+            if old is not None and work is not None and (_same(old, work) or self._still_shut(old)):
                 kept.extend([] if old.skip else [key])
                 continue
             if old is not None:
@@ -82,6 +83,7 @@ class Planner:
                 write.append(work)
             elif old is not None:
                 gone.append(key)
+        self._check_shut(gone)
         coming = [work.key for work in write if work.skip is None]
         # A degraded snapshot may hold a collision between files that did not change since.
         tolerated = kept if self._view is not None and self._view.manifest.degraded else []
@@ -102,7 +104,7 @@ class Planner:
     def _work(self, item: Candidate) -> Work | None:
         """What the index should hold of a candidate; None when it vanished under our eyes."""
         if item.skip is not None:
-            return Work(item.key, item.blob, False, None, item.skip)
+            return Work(item.key, item.blob, False, None, self._preset(item, item.skip))
         skip = self._policy.path_skip(item.key, item.mode)
         if skip is not None:
             return Work(item.key, item.blob, item.mode == LINK, None, skip)
@@ -161,6 +163,25 @@ class Planner:
         overlay = {path: OverlayEntry(path, "", 0, 0, 0, 0) for path in self._source.dirty_paths}
         overlay.update(self._seen)
         return Plan(tuple(write), tuple(gone), overlay, before, tuple(self._failures))
+
+    def _preset(self, item: Candidate, skip: Skip) -> Skip:
+        """A directory that may not be listed is shut, unless a rule says that nobody wants it."""
+        if skip is not Skip.UNREADABLE:
+            return skip
+        barred = self._policy.path_skip(item.key, SUBMODULE)
+        if barred in (Skip.IGNORED, Skip.EXCLUDED):
+            return barred
+        self._shut.add(item.key)
+        return skip
+
+    def _still_shut(self, old: FileRecord) -> bool:
+        return old.skip == Skip.UNREADABLE and old.path in self._shut
+
+    def _check_shut(self, gone: list[str]) -> None:
+        """What was indexed and can no longer be listed is no deletion (CS-3)."""
+        for key in sorted(self._shut):
+            if any(path.startswith(f"{key}/") for path in gone):
+                self._failures.append(FileError("unreadable_file", f"cannot read {key}/", key))
 
     def _check_collisions(self, keys: list[str], gone: list[str]) -> None:
         """Two indexed paths that one case-insensitive file system cannot both hold (EL-2)."""

@@ -14,7 +14,7 @@ from gitindex.ops.codebase import Codebase
 from gitindex.ops.report import SyncReport
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
-from gitindex.store import lease, state, steps, stores
+from gitindex.store import atomic, lease, state, steps, stores
 from gitindex.store.layout import Layout, builds_dir
 from gitindex.store.stores import StoreInfo
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -55,8 +55,7 @@ def collect_stores(
                 kept.append(f"{where}{layout.id}")
                 continue
             removed.append(f"{where}{layout.id}")
-            if not dry_run:
-                freed += stores.remove(layout)
+            freed += atomic.tree_size(layout.base) if dry_run else stores.remove(layout)
     return StoresReport(tuple(removed), tuple(kept), freed)
 
 

@@ -41,9 +41,7 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _elsewhere(
-    repo: Repo, commit: str, wanted: tuple[str, ...], found: tuple[str, ...]
-) -> PublishBlocked:
+def _elsewhere(repo: Repo, commit: str, wanted: tuple[str, ...], found: tuple[str, ...]) -> PublishBlocked:
     tracked = [name for name in tracking_branches(repo) if _matches(name.partition("/")[2], wanted)]
     if found or not tracked:
         where = ", ".join(found) or "no branch"

@@ -13,7 +13,7 @@ from gitindex.errors import GitError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
 from gitindex.git.repo import Repo, head
-from gitindex.git.status import Dirty, Looking
+from gitindex.git.status import CLOSED, Dirty, Looking
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
 from gitindex.model.records import OverlayEntry
@@ -56,7 +56,7 @@ def present(
             seen = again.seen
     else:
         seen = look.looking.seen
-    return seen.commit or head(repo).commit, seen.dirty
+    return seen.commit or head(repo).commit, tuple(entry for entry in seen.dirty if entry.kind != CLOSED)
 
 
 def as_indexed(

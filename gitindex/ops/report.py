@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gitindex.model.changes import ChangeSet
 from gitindex.model.frozen import frozen
 from gitindex.model.manifest import Counts, FileError, Manifest
+from gitindex.model.skips import Skip
 
 if TYPE_CHECKING:
     from gitindex.indexing.vectors import Vectors
@@ -30,6 +31,7 @@ class SyncReport:
     commit: str | None
     degraded: bool
     errors: tuple[FileError, ...]
+    unreadable: int = 0  # files and directories left out because they could not be read
     seeded_from: str | None = None
 
 
@@ -49,6 +51,7 @@ def unchanged(manifest: Manifest, started: float) -> SyncReport:
         commit=manifest.git.head_sha,
         degraded=manifest.degraded,
         errors=manifest.errors,
+        unreadable=manifest.counts.skipped.get(Skip.UNREADABLE, 0),
     )
 
 
@@ -76,6 +79,7 @@ def published(
         commit=manifest.git.head_sha,
         degraded=manifest.degraded,
         errors=manifest.errors,
+        unreadable=manifest.counts.skipped.get(Skip.UNREADABLE, 0),
         seeded_from=seeded,
     )
 

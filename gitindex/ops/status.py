@@ -60,7 +60,9 @@ def _fill(codebase: Codebase, answer: dict[str, Any]) -> None:
     with open_active(codebase.layout) or nullcontext() as view:
         if view is not None:
             _describe(codebase, view, answer)
-            if answer["in_sync"] and answer.get("last_result") == "failed":  # mended by an edit, not by a sync
+            if (
+                answer["in_sync"] and answer.get("last_result") == "failed"
+            ):  # mended by an edit, not by a sync
                 answer["last_result"] = "degraded" if view.manifest.degraded else "ok"
         _judge(codebase, view, answer)
 

@@ -15,7 +15,7 @@ from gitindex.errors import TransientGitError
 from gitindex.files.safeopen import Root
 from gitindex.git.objects import Blob, Objects, TreeEntry, open_objects
 from gitindex.git.repo import Head, Repo, head, resolve
-from gitindex.git.status import Looking, Seen
+from gitindex.git.status import CLOSED, Looking, Seen
 from gitindex.model.manifest import GitState
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import Skip
@@ -83,7 +83,9 @@ class GitSource:
             head_sha=self.head.commit,
             tree_sha=self.tree,
             branch=self.head.branch,
-            dirty=bool(self._dirt),
+            dirty=any(
+                entry.item is None or entry.item.skip is not Skip.UNREADABLE for entry in self._dirt.values()
+            ),
             untracked_included=self._untracked,
         )
 
@@ -223,6 +225,9 @@ def _dirt(root: Root, raw: bytes, kind: str) -> Dirt:
     if kind == "nested":
         item = candidate(raw, NESTED, "", work=True)
         return Dirt(item.key, raw, item)
+    if kind == CLOSED:
+        item = candidate(raw, 0, "", work=True)
+        return Dirt(item.key, raw, item._replace(skip=item.skip or Skip.UNREADABLE))
     stat = None if kind == "deleted" else lstat(root, raw)
     item = candidate(raw, LINK if stat and S_ISLNK(stat.st_mode) else 0, "", work=True)
     return Dirt(item.key, raw, item if stat else None)

@@ -172,6 +172,9 @@ def _rmtree(path: Path, *, ignore_errors: bool = False) -> None:
 
 
 def tree_size(path: Path) -> int:
+    """The bytes of a directory's files, or of one file; 0 for what is gone."""
+    if path.is_file() or path.is_symlink():
+        return path.lstat().st_size
     total = 0
     for folder, _, names in os.walk(path):
         for name in names:

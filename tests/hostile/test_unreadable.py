@@ -80,6 +80,49 @@ def test_an_unreadable_directory_without_git(tmp_path: Path):
     assert paths_of(root) == {"b.py": "", "closed": "unreadable"}
 
 
+def closed(where: Path) -> Path:
+    (where / "closed").mkdir(parents=True)
+    (where / "closed" / "a.py").write_text("A = 1\n")
+    (where / "b.py").write_text("B = 1\n")
+    return where / "closed"
+
+
+def test_an_unreadable_directory_is_told_and_settles(repo: GitRepo, tmp_path: Path):
+    """EL-1: with git, which only warns, as without; what is committed there is indexed all the same."""
+    closed(repo.root)
+    repo.commit("first")
+    for root in (repo.root, closed(tmp_path / "plain").parent):
+        where = ("--path", str(root))
+        (root / "closed").chmod(0)
+        first, again = plain.run("sync", *where), plain.run("sync", *where)
+        told = plain.run("status", "--json", *where).json
+        (root / "closed").chmod(0o755)
+        assert "skipped: 1 unreadable" in first.out, first
+        assert again.out.startswith("nothing to do"), again
+        assert "skipped: 1 unreadable" in again.out
+        assert (told["skipped"], told["in_sync"], told["dirty_files"]) == ({"unreadable": 1}, True, 0)
+        assert told["skipped_files"] == {"unreadable": ["closed"]}
+        assert ("closed/a.py" in paths_of(root)) == (root == repo.root)
+        assert plain.run("sync", *where).code == 0
+        assert paths_of(root) == {"b.py": "", "closed/a.py": ""}
+
+
+def test_what_was_indexed_is_not_deleted_because_its_directory_is_shut(tmp_path: Path):
+    """CS-3, SN-5: a strict publish is refused; an ignore rule says that nobody wants it."""
+    folder = closed(tmp_path / "plain")
+    where = ("--path", str(folder.parent))
+    assert plain.run("sync", *where).code == 0
+    folder.chmod(0)
+    refused = plain.run("sync", "--json", *where)
+    (folder.parent / ".gitindexignore").write_text("closed/\n")
+    ignored = plain.run("sync", "--json", *where)
+    folder.chmod(0o755)
+    assert (refused.code, refused.json["error"]["code"]) == (1, "publish_blocked")
+    assert refused.json["error"]["errors"][0]["path_key"] == "closed"
+    assert (ignored.code, ignored.json["unreadable"]) == (0, 0), ignored
+    assert "closed/a.py" not in {path for path, skip in paths_of(folder.parent).items() if not skip}
+
+
 def test_a_file_that_vanishes_during_a_sync_is_a_delete(repo: GitRepo, tmp_path: Path):
     """CS-3: no error, no ghost, and the next sync has nothing to add."""
     repo.commit("first", **{"a.py": "A = 1\n", "b.py": "B = 1\n"})

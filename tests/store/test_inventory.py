@@ -63,9 +63,12 @@ def test_unused_stores_go_the_current_one_only_by_force(indexed: GitRepo, tmp_pa
     assert harness.cli(*collect).json["removed"] == []
     age(theirs, 31)
     age(mine, 31)
-    assert harness.cli(*collect, "--dry-run").json["removed"] == [theirs.id]
+    planned = harness.cli(*collect, "--dry-run").json
+    assert planned["removed"] == [theirs.id]
     assert theirs.base.exists()
-    assert harness.cli(*collect).json["removed"] == [theirs.id]
+    done = harness.cli(*collect).json
+    assert done["removed"] == [theirs.id]
+    assert done["bytes_freed"] == planned["bytes_freed"] > 0
     assert not theirs.base.exists()
     assert mine.base.exists()
     age(mine, 31)
