@@ -11,12 +11,11 @@ from gitindex.store import atomic
 
 
 def write_settings(codebase: Codebase) -> bool:
-    """Add the present settings that the file does not name; True when it changed.
+    """Add the tables that the file does not name; True when it changed.
 
-    Existing lines, comments included, are kept byte for byte; new tables go to the end.
+    Existing lines, comments included, are kept byte for byte; new tables go to the end. What no file set is a default:
+    it is written as a comment, because a value would make another fingerprint and orphan the index (CF-2).
     """
-    import tomli_w
-
     path = codebase.root / config.FILE_NAME
     before = read_root_file(codebase.root, config.FILE_NAME) or b""
     named = tomllib.loads(before.decode("utf-8-sig")) if before else {}
@@ -24,8 +23,15 @@ def write_settings(codebase: Codebase) -> bool:
     if not missing:
         return False
     gap = b"\n" if before and not before.endswith(b"\n\n") else b""
-    atomic.write_bytes(path, before + gap + tomli_w.dumps(missing).encode())
+    atomic.write_bytes(path, before + gap + _commented(missing).encode())
     return True
+
+
+def _commented(tables: dict[str, dict[str, Any]]) -> str:
+    import tomli_w
+
+    lines = tomli_w.dumps(tables).splitlines(keepends=True)
+    return "".join(line if line.startswith(("[", "\n")) else f"# {line}" for line in lines)
 
 
 def _present(codebase: Codebase) -> dict[str, dict[str, Any]]:

@@ -141,3 +141,29 @@ def test_global_ignores_do_not_matter(repo: GitRepo, home):
     with harness.view(repo.root) as view:
         assert {record.path for record in view.records() if not record.skip} >= {"a.py", "b.py"}
         assert view.record("c.py") is None
+
+
+def test_writing_the_settings_down_keeps_the_index(repo: GitRepo):
+    """CF-2: the fingerprint covers the tables of the file, so defaults are written as comments."""
+    repo.commit("first", **{"a.py": "A = 1\n"})
+    before = harness.codebase(repo.root)
+    harness.index(repo.root)
+    ran = harness.cli("init", "--write-config", "--no-hooks", "--json", "--path", str(repo.root))
+    assert ran.code == 0, ran.out
+    assert (ran.json["store_id"], ran.json["parent_snapshot_id"] is None) == (before.layout.id, False)
+    text = (repo.root / ".gitindex.toml").read_text()
+    assert "[index]\n# include = []\n" in text
+    assert "\n[query]\n# limit = 10\n" in text
+    assert harness.cli("init", "--write-config", "--no-hooks", "--path", str(repo.root)).code == 0
+    assert (repo.root / ".gitindex.toml").read_text() == text
+
+
+def test_writing_the_settings_down_keeps_what_was_written(repo: GitRepo):
+    """CF-1: bytes of the user stay; what they set still counts."""
+    mine = "# mine\n[embedding]\nprovider = 'none'  # small\n"
+    repo.commit("first", **{"a.py": "A = 1\n", ".gitindex.toml": mine})
+    before = harness.codebase(repo.root)
+    harness.cli("init", "--write-config", "--no-hooks", "--path", str(repo.root))
+    assert (repo.root / ".gitindex.toml").read_text().startswith(mine)
+    after = harness.codebase(repo.root)
+    assert (after.fingerprint, after.settings) == (before.fingerprint, before.settings)
