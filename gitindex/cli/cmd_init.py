@@ -34,7 +34,11 @@ _PRE_COMMIT = ".pre-commit-config.yaml"
     default=None,
     help="Start from the team's remote; by default when you trust keys for this repository.",
 )
-@click.option("--write-config", is_flag=True, help=f"Write a {FILE_NAME} with the present settings, defaults as comments.")
+@click.option(
+    "--write-config",
+    is_flag=True,
+    help=f"Write a {FILE_NAME} with the present settings, defaults as comments.",
+)
 def run(
     call: Call, no_hooks: bool, pre_commit: str | None, wanted: bool | None, write_config: bool
 ) -> Answer:

@@ -19,7 +19,7 @@ _FAILED = ("ambiguous", "unsupported", "not_found")
 def reads(run: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--stale-ok`, `--sync` and `--debug`."""
     for option in (
-        click.option("--debug", is_flag=True, help="Tell how the gate decided."),
+        click.option("--debug", is_flag=True, help="With --json, a not_ready answer tells of the proof."),
         click.option("--sync", "catch_up", is_flag=True, help="Index what changed first."),
         click.option(
             "--stale-ok", is_flag=True, help="While a rebuild runs, answer from the last good snapshot."

@@ -182,7 +182,7 @@ def _belonging(path: Path, git_dir: Path) -> Repo:
     if found is None or found.git_dir != git_dir:
         raise HookError(
             f"{path} is not the work tree of {git_dir} unless git is told so on its command line",
-            hint="git config core.worktree, or a .git file in the work tree",
+            hint="set core.worktree, or put a .git file into the work tree",
         )
     return found
 

@@ -15,7 +15,7 @@ _STALE = {
     "type": "boolean",
     "description": "While a rebuild runs, answer from the last good snapshot instead of not_ready.",
 }
-_DEBUG = {"type": "boolean", "description": "Tell how the gate decided."}
+_DEBUG = {"type": "boolean", "description": "A not_ready answer tells of the completion proof."}
 _SYNC = {"type": "boolean", "description": "Index what changed first."}
 _READ = {"path": _PATH, "allowStale": _STALE, "sync": _SYNC, "debug": _DEBUG}
 _FILE = {

@@ -48,7 +48,7 @@ def open_codebase(
     where = path.resolve()
     repo = discover(where, asked)
     if repo is not None and repo.bare:
-        raise UsageError(f"{repo.root} is a bare repository", hint="gitindex build --commit REV works on it")
+        raise UsageError(f"{repo.root} is a bare repository", hint="gitindex build --commit REV")
     root = repo.root if repo else (where if where.is_dir() else where.parent)
     settings = config.parse(read_root_file(root, config.FILE_NAME))
     return assemble(root, repo, settings, environment, shared=shared)

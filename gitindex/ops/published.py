@@ -79,9 +79,14 @@ class Finder:
     def _nothing(self, commit: str) -> GitindexError:
         if self.refusals:
             return self.refusals[0]
-        before = max(self.asked - 1, 0)
         return RemoteMissing(
-            f"nothing is published for {commit[:12]} or the {before} commits before it "
+            f"nothing is published for {commit[:12]}{_before(self.asked - 1)} "
             f"(repository {self.share.repository[:12]}, configuration {self.share.fingerprint[:16]})",
-            hint="gitindex sync builds the index here",
+            hint="gitindex sync",
         )
+
+
+def _before(count: int) -> str:
+    if count < 1:
+        return ""
+    return " or the commit before it" if count == 1 else f" or the {count:,} commits before it"

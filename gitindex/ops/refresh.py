@@ -254,7 +254,7 @@ def _settle(report: ContextReport, job: Job | None, made: Refresher) -> None:
         report.diagnosis, _, rest = job.error.partition(": ")
         report.message, _, log = rest.partition("\n")
         report.detail["log"] = log
-        report.next = "gitindex jobs --json shows the end of its log"
+        report.next = "gitindex jobs --json"
     if job.id in made.done:
         indexed, imported = made.done[job.id]
         counted = asdict(imported)

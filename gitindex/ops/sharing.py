@@ -66,7 +66,7 @@ def repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") ->
     if not found:
         raise UsageError(
             "a shallow clone does not know its repository id",
-            hint="gitindex trust add --repository ID (gitindex trust list in a full clone shows it)",
+            hint="see gitindex trust list in a full clone, then: gitindex trust add --repository ID",
         )
     if not REPOSITORY.fullmatch(found):
         raise UsageError(f"{CONFIG_KEY} is {found!r}, which is no repository id")

@@ -118,6 +118,4 @@ def check_stored(source: BinaryIO, expected: Packed) -> None:
 
 
 def mismatch(sha256: str, why: str) -> ChecksumMismatch:
-    return ChecksumMismatch(
-        f"remote object {sha256} {why}", hint="gitindex verify; push the commit again", object=sha256
-    )
+    return ChecksumMismatch(f"remote object {sha256} {why}", hint="push the commit again", object=sha256)

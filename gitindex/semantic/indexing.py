@@ -188,7 +188,7 @@ def _failure(diagnosis: Diagnosis, indexer: Indexer, what: str, outcome: Outcome
     return IndexerFailure(
         diagnosis,
         f"{indexer.name} {what}",
-        hint="gitindex jobs --json shows the end of its log",
+        hint="gitindex jobs --json",
         tool=indexer.name,
         log="\n".join(lines[-30:]),
         # A signal may be somebody else's doing (an OOM killer, a shutdown); an exit code will repeat itself.

@@ -74,9 +74,7 @@ def parse_public(line: str) -> PublicKey:
     """
     parts = line.strip().split(None, 2)
     if len(parts) < 2 or parts[0] != _ALGORITHM:
-        raise UsageError(
-            "not an ssh-ed25519 public key", hint="gitindex keys new FILE makes one; trust FILE.pub"
-        )
+        raise UsageError("not an ssh-ed25519 public key", hint="gitindex keys new FILE")
     try:
         wire = base64.b64decode(parts[1], validate=True)
     except binascii.Error as error:
@@ -104,7 +102,8 @@ def parse_private(content: str) -> SigningKey:
         key = load_ssh_private_key(data, password=None)
     except TypeError:
         raise ConfigError(
-            "the signing key is protected by a passphrase", hint="gitindex keys new FILE makes a key for CI"
+            "the signing key is protected by a passphrase; CI needs one of its own",
+            hint="gitindex keys new FILE",
         ) from None
     except (ValueError, UnsupportedAlgorithm):
         raise ConfigError(

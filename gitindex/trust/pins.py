@@ -71,9 +71,7 @@ def add_key(
 ) -> RepositoryTrust:
     """Trust a key. Raises UsageError for a revoked one: revocation wins, for good."""
     if any(entry.id == key.id for entry in trust.revoked):
-        raise UsageError(
-            f"{key.id} is revoked for this repository", hint="gitindex keys new FILE makes another"
-        )
+        raise UsageError(f"{key.id} is revoked for this repository", hint="gitindex keys new FILE")
     if any(entry.key == key for entry in trust.trusted):
         return trust
     return replace(trust, trusted=(*trust.trusted, TrustedKey(key, today, by_rotation)))

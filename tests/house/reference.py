@@ -7,7 +7,7 @@ import click
 from gitindex.cli.main import COMMANDS, group
 from tests.house.graph import REPOSITORY
 
-INTRO = """# Command line
+INTRO = r"""# Command line
 
 Written by `python -m tests.house.reference` from the commands' own help; a test compares.
 
@@ -42,6 +42,19 @@ $ gitindex stores
 $ gitindex list
 $ gitindex upgrade-store
 ```
+
+## Shell completion
+
+Commands and options complete with the Tab key. Add the line of your shell to the file named beside it; bash must be 4.4 or newer.
+
+| shell | line | file |
+|---|---|---|
+| bash | `eval "$(_GITINDEX_COMPLETE=bash_source gitindex)"` | `~/.bashrc` |
+| zsh | `eval "$(_GITINDEX_COMPLETE=zsh_source gitindex)"` (after `compinit`) | `~/.zshrc` |
+| fish | `_GITINDEX_COMPLETE=fish_source gitindex \| source` | `~/.config/fish/completions/gitindex.fish` |
+
+These lines start gitindex whenever a shell starts. To avoid that, write the output of `_GITINDEX_COMPLETE=… gitindex` to a file once
+and source it.
 """
 _SHARED = {"--path", "--json", "--help"}
 

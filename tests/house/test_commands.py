@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 
 import click
 import pytest
@@ -109,12 +113,50 @@ def test_documented_examples_run(repo: GitRepo, monkeypatch: pytest.MonkeyPatch)
         assert ran.code == expected, f"{where}: {line}\n{ran.out}{ran.err}"
 
 
+def completed(instruction: str, **words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "gitindex"],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "_GITINDEX_COMPLETE": instruction, **words},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_documented_completion_works(shell: str):
+    """UI-1: the script of each documented shell, and what it asks for when somebody types `gitindex sea<Tab>`."""
+    lines = re.findall(
+        r"_GITINDEX_COMPLETE=(\w+) gitindex", (REPOSITORY / "docs" / "cli.md").read_text("utf-8")
+    )
+    assert f"{shell}_source" in lines
+    if shell == "bash" and shutil.which("bash") is None:
+        pytest.skip("click asks bash for its version")
+    script = completed(f"{shell}_source")
+    assert f"_GITINDEX_COMPLETE={shell}_complete" in script
+    asked = {"COMP_WORDS": "gitindex sea", "COMP_CWORD": "sea" if shell == "fish" else "1"}
+    assert "search" in completed(f"{shell}_complete", **asked)
+
+
 def test_hints_name_commands_that_exist():
     """EN-3: a next step can be typed as printed."""
     pattern = re.compile(r"""hint=f?["']gitindex ([a-z-]+)""")
     for path in (REPOSITORY / "gitindex").rglob("*.py"):
         for name in pattern.findall(path.read_text("utf-8")):
             assert name in COMMANDS or name in LANDING, f"{path.name}: {name}"
+
+
+def test_a_hint_that_begins_as_a_command_is_one():
+    """docs/exit-codes.md: `gitindex …` holds no prose; capitals and braces stand for what is filled in."""
+    words = {"new", "add", "install", "python", "typescript"}
+    for path in (REPOSITORY / "gitindex").rglob("*.py"):
+        for hint in re.findall(r"""(?:hint|next) ?= ?f?["']gitindex ([^"']+)["']""", path.read_text("utf-8")):
+            name, *rest = hint.split()
+            assert name in COMMANDS, f"{path.name}: {hint}"
+            for part in rest:
+                assert part in words or re.match(r"-|\{|[A-Z]", part), f"{path.name}: {hint}"
 
 
 def test_help_lists_every_command():

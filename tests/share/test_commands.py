@@ -27,6 +27,16 @@ def ok(*arguments: str) -> dict:
     return ran.json
 
 
+def test_verify_of_an_unpublished_commit_speaks_of_that_commit_alone(shell: Team):
+    """It looks at no other, so it counts none."""
+    here = ("--path", str(shell.origin.root))
+    ok("trust", "add", str(shell.where / "key.pub"), *here)
+    ran = harness.cli("verify", "--json", *here)
+    commit = shell.origin.git("rev-parse", "HEAD")
+    assert (ran.code, ran.json["error"]["code"]) == (6, "remote_missing")
+    assert ran.json["error"]["message"].startswith(f"nothing is published for {commit[:12]} (repository ")
+
+
 def test_from_a_new_key_to_a_verified_index(shell: Team, monkeypatch: pytest.MonkeyPatch):
     """The five steps of docs/sharing.md."""
     team = shell
