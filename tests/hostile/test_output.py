@@ -59,7 +59,7 @@ def test_a_failing_stdout_is_named(arguments: tuple[str, ...], line: str, why: s
     ]
 
 
-def test_a_large_answer_that_meets_a_full_disk_unbuffered(indexed: GitRepo):
+def test_a_full_disk_is_named_without_buffering_too(indexed: GitRepo):
     code, told = shell(">/dev/full", ("status", "--json"), indexed.root, PYTHONUNBUFFERED="1")
     assert (code, told.count("\n")) == (1, 2), told
 
