@@ -102,9 +102,9 @@ def _named(error: GitindexError, as_json: bool) -> int:
         }
         _write_json(envelope if isinstance(envelope, dict) else fallback)
     else:
-        sys.stderr.write(f"gitindex: {error.message}\n")
+        output.write_error(f"gitindex: {error.message}")
         if error.hint:
-            sys.stderr.write(f"  next: {error.hint}\n")
+            output.write_error(f"  next: {error.hint}")
     return error.exit_code
 
 

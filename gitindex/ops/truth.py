@@ -58,7 +58,8 @@ class Truth:
 
     def line(self) -> str:
         """`indexed 3f2c1a9 (2 commits behind HEAD, 1 dirty file) · 2,929 of 2,941 files · built here`."""
-        return f"{_fresh_text(self.freshness)} · {_coverage_text(self.coverage)} · {_trust_text(self.trust)}"
+        vouched = _trust_text(self.trust, self.freshness)
+        return f"{_fresh_text(self.freshness)} · {_coverage_text(self.coverage)} · {vouched}"
 
 
 def truth(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> Truth:
@@ -146,11 +147,14 @@ def _coverage_text(found: Coverage) -> str:
     return f"{found.indexed:,} of {total:,} files" + (" (degraded)" if found.degraded else "")
 
 
-def _trust_text(found: Trust) -> str:
-    if found.origin == "fetched":
-        revoked = "" if found.verified else ", REVOKED since: gitindex fetch, or gitindex sync --full"
+def _trust_text(found: Trust, fresh: Freshness) -> str:
+    if found.origin != "fetched":
+        return "built here"
+    revoked = "" if found.verified else ", REVOKED since: gitindex fetch, or gitindex sync --full"
+    if found.base_commit == fresh.indexed_commit and not fresh.dirty_indexed:
         return f"fetched, signed by {found.signer}{revoked}"
-    return "built here"
+    # A signer vouches for what was fetched, not for what was built on it here.
+    return f"fetched {_short(found.base_commit)}, signed by {found.signer}{revoked}; changes since built here"
 
 
 def _short(commit: str | None) -> str:

@@ -17,8 +17,11 @@ from gitindex.ops import locked
 from gitindex.ops.audit import audit
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.fetch import FetchOptions, fetch
+from gitindex.ops.sync import sync
+from gitindex.ops.truth import truth
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
+from gitindex.view.snapshot import open_active
 from tests import harness
 from tests.gitrepo import GitRepo
 from tests.share.team import Team
@@ -177,6 +180,27 @@ def test_another_revision_chooses_the_base_only(team: Team):
     done = team.fetch(repo, rev="HEAD~1")
     assert done.base_commit == old
     assert team.digest(repo) == team.clean(repo)
+
+
+def test_a_signer_vouches_for_what_was_fetched_only(team: Team):
+    """QU-6: the line says which commit is signed once others were indexed on top of it."""
+    team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    signer = team.fetch(repo).signer
+    assert _told(team, repo).endswith(f"fetched, signed by {signer}")
+    signed = repo.git("rev-parse", "HEAD")[:7]
+    repo.commit("mine", **{"b.py": "def beta(): pass\n"})
+    sync(open_codebase(repo.root, team.mate))
+    assert _told(team, repo).endswith(f"fetched {signed}, signed by {signer}; changes since built here")
+
+
+def _told(team: Team, repo: GitRepo) -> str:
+    codebase = open_codebase(repo.root, team.mate)
+    view = open_active(codebase.layout)
+    assert view is not None
+    with view:
+        return truth(codebase, view).line()
 
 
 def test_a_proposed_id_serves_shallow_clones(team: Team):
