@@ -13,6 +13,8 @@ from gitindex.cli import output
 from gitindex.config import environment
 from gitindex.errors import Gated, GitindexError, OutputFailed, StoreUnwritable
 
+_SHOWN_BY_CLICK = frozenset({"--help", "-h", "--version"})
+
 
 def guarded(command: click.Command, arguments: Sequence[str]) -> int:
     """Run a command line; returns its exit code and never lets a traceback out."""
@@ -61,9 +63,10 @@ def _ran(command: click.Command, arguments: Sequence[str], as_json: bool) -> int
         sys.stderr.write("interrupted; the last good snapshot is untouched\n")
         return 130
     except OSError as error:
+        if _SHOWN_BY_CLICK.isdisjoint(arguments):
+            return _unexpected(error, as_json)
         with writing():
-            sys.stdout.flush()  # click's own help meets a stdout that fails
-        return _unexpected(error, as_json)
+            raise
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a defect, told as such
         return _unexpected(error, as_json)
 

@@ -64,7 +64,7 @@ def run(
     lines = [
         f"root    {codebase.root}",
         f"store   {codebase.layout.base}",
-        f"config  {FILE_NAME if codebase.settings.file_hash else 'defaults'}",
+        f"config  {FILE_NAME if (codebase.root / FILE_NAME).exists() else 'defaults'}",
         f"hooks   {hooks['hooks']}",
         *([f"fetch   {fetched}"] if fetched else []),
         report_text(report),

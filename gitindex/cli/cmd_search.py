@@ -107,8 +107,9 @@ def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
 def _hit(hit: Hit, root: Path, mark: re.Pattern[str] | None) -> str:
     where = f"{hit.path}:{hit.matches[0] if hit.matches else hit.snippet_line}"
     named = f"  {hit.symbol}" + (f" ({hit.kind})" if hit.kind else "") if hit.symbol else ""
-    counted = f", {hit.chunks:,} chunk{'s' * (hit.chunks != 1)}" if hit.chunks else ""
-    layers = output.style(f"  {hit.score:.2f} {'+'.join(hit.layers)}{counted}", dim=True)
+    counted = f"{hit.chunks:,} chunk{'s' * (hit.chunks != 1)}" if hit.chunks else ""
+    told = ", ".join(filter(None, ("+".join(hit.layers), counted)))
+    layers = output.style(f"  {hit.score:.2f} {told}".rstrip(), dim=True)
     lines = hit.snippet.split("\n")
     width = len(str(hit.snippet_line + len(lines)))
     body = [
@@ -124,6 +125,8 @@ def _more(found: Found, limit: int) -> str:
         count = "there may be more"
     else:
         count = f"at least {found.left_out:,} more" if found.at_least else f"{found.left_out:,} more"
+    if not found.hits:
+        return f"{count}: only the nearest were looked at"
     raised = "raise --limit or " if len(found.hits) == limit < MAX_LIMIT else ""
     return f"{count}; {raised}narrow the query"
 

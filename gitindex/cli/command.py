@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 @frozen
 class Answer:
-    """One answer in two forms. `verbatim`: the text is a file's own, a pipe gets it as it is."""
+    """One answer in two forms. `verbatim`: the text is a file's own, a pipe gets it as it is and a person `aside`."""
 
     data: dict[str, Any]
     text: str
     exit_code: int = 0
     verbatim: bool = False
+    aside: str = ""  # said of the text, not part of it
 
 
 @frozen
@@ -66,8 +67,11 @@ def complain(path: Path) -> None:
 def _show(answer: Answer) -> None:
     if answer.verbatim and not sys.stdout.isatty():
         output.write_verbatim(answer.text)
+        if answer.aside:
+            output.write_error(answer.aside)
         return
-    text = output.shown(answer.text.removesuffix("\n") if answer.verbatim else answer.text)
+    text = answer.text.removesuffix("\n") if answer.verbatim else answer.text
+    text = output.shown("\n".join(filter(None, (text, answer.aside))))
     if not _paged(text):
         output.write_text(text)
 

@@ -5,6 +5,7 @@ Looked at again right before a push, whatever the build promised.
 
 from __future__ import annotations
 
+import shlex
 from fnmatch import fnmatchcase
 
 from gitindex.config import Environment
@@ -47,7 +48,7 @@ def _elsewhere(repo: Repo, commit: str, wanted: tuple[str, ...], found: tuple[st
         where = ", ".join(found) or "no branch"
         return PublishBlocked(
             f"{commit[:12]} is on {where}; only {', '.join(wanted)} may be pushed",
-            hint='list the branch in .gitindex.toml: [remote] branches = ["main"]',
+            hint=f"gitindex push --branch {shlex.quote(found[0])}" if found else "git switch " + wanted[0],
         )
     here = any(_matches(name, wanted) for name in local_branches_with(repo, commit))
     return PublishBlocked(

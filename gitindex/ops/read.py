@@ -43,8 +43,10 @@ def read_file(
     first: int = 1,
     last: int | None = None,
     worktree: bool = False,
+    whole: bool = False,
 ) -> dict[str, Any]:
-    """Lines `first` to `last` of an indexed file; with `worktree` as they are now instead of as indexed."""
+    """Lines `first` to `last` of an indexed file; with `worktree` as they are now instead of as indexed, with `whole`
+    however many there are."""
     if first < 1 or (last is not None and last < first):
         raise UsageError(f"not a range of lines: {first}-{last}")
     with reading(codebase, options) as read:
@@ -57,10 +59,10 @@ def read_file(
         if worktree:
             if present is None:
                 return read.answer("not_found", path=key, message=f"{key} is {state}", worktree=state)
-            return _answer(read, record, present, "worktree", state, first, last)
+            return _answer(read, record, present, "worktree", state, first, last, whole)
         indexed = read.texts.get(key)
         assert indexed is not None, "an indexed file has text"
-        return _answer(read, record, indexed, "index", state, first, last)
+        return _answer(read, record, indexed, "index", state, first, last, whole)
 
 
 def _present(codebase: Codebase, record: FileRecord) -> tuple[str, Indexed | None]:
@@ -85,13 +87,15 @@ def _answer(
     state: str,
     first: int,
     last: int | None,
+    whole: bool,
 ) -> dict[str, Any]:
     lines = found.text.removesuffix("\n").split("\n") if found.text else []
     if first > max(len(lines), 1):
         told = past_end(record.path, len(lines), first)
         return read.answer("not_found", path=record.path, message=told, total_lines=len(lines))
     chosen = lines[first - 1 : last]
-    content, cut = fit_text("\n".join(chosen), max(read.budget - _SPARE, 1000))
+    most = MAX_FILE_BYTES if whole else max(read.budget - _SPARE, 1000)
+    content, cut = fit_text("\n".join(chosen), most)
     shown = content.count("\n") + 1 if chosen else 0
     end = first + shown - 1 if chosen else 0
     rest = len(chosen[0]) - len(content) if shown == 1 else 0  # of a line that is too long by itself

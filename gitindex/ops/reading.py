@@ -101,7 +101,7 @@ class Reading:
 
 def past_end(path: str, lines: int, asked: int) -> str:
     """Why a line cannot be shown."""
-    return f"{path} has {lines:,} line{'' if lines == 1 else 's'}, found {asked:,}"
+    return f"{path} has {lines:,} line{'' if lines == 1 else 's'}; line {asked:,} was asked for"
 
 
 @contextmanager

@@ -85,7 +85,13 @@ def endpoint_of(url: str, environment: Environment) -> str:
     return environment.endpoint if url.startswith("s3:") else ""
 
 
-def remote_url(asked: str, environment: Environment, trust: RepositoryTrust, proposal: RemoteProposal) -> str:
+def remote_url(
+    asked: str,
+    environment: Environment,
+    trust: RepositoryTrust,
+    proposal: RemoteProposal,
+    option: str = "--from",
+) -> str:
     """What the user said now, in the environment, or by pinning. A proposal alone is refused (RE-5).
 
     Raises Untrusted for a remote that only the repository proposes, UsageError without any.
@@ -99,7 +105,9 @@ def remote_url(asked: str, environment: Environment, trust: RepositoryTrust, pro
             hint="gitindex trust add --proposed",
             proposed=proposal.url,
         )
-    raise UsageError("no remote is known for this repository", hint="name one: --from URL or GITINDEX_REMOTE")
+    raise UsageError(
+        "no remote is known for this repository", hint=f"name one: {option} URL or GITINDEX_REMOTE"
+    )
 
 
 def open_reader(
@@ -121,7 +129,7 @@ def open_writer(
     repo: Repo, repository: str, fingerprint: str, environment: Environment, asked: str, policy: Policy
 ) -> Share:
     """A share to publish to, believed by `policy`. A remote that only the repository proposes is refused."""
-    url = remote_url(asked, environment, pinned(environment, repository), RemoteProposal())
+    url = remote_url(asked, environment, pinned(environment, repository), RemoteProposal(), "--to")
     return _share(repo, repository, fingerprint, url, environment, policy)
 
 

@@ -28,6 +28,7 @@ class Freshness:
     dirty_indexed: bool  # the snapshot was made from a dirty tree
     problem: str = ""  # git could not say
     dirty_current: int = 0  # of the dirty files, those whose present bytes are indexed
+    dirty_gone: int = 0  # files indexed with changes that were taken back since
 
 
 @frozen
@@ -77,8 +78,25 @@ def freshness(codebase: Codebase, view: SnapshotView, look: Look | None = None) 
     except GitError as error:
         return Freshness(was.head_sha, None, False, None, 0, was.dirty, error.message)
     same = now == was.head_sha and not dirty and not was.dirty
-    current = as_indexed(codebase, codebase.repo, dirty, _overlay(view)) if dirty and was.dirty else 0
-    return Freshness(was.head_sha, now, same, behind, len(dirty), was.dirty, dirty_current=current)
+    overlay = _overlay(view) if was.dirty else {}
+    paths = {entry.path.decode("utf-8", "replace") for entry in dirty}
+    held = {path: overlay[path] for path in paths & overlay.keys() if _is_held(view, path)}
+    return Freshness(
+        was.head_sha,
+        now,
+        same,
+        behind,
+        len(dirty),
+        was.dirty,
+        dirty_current=as_indexed(codebase, codebase.repo, dirty, held) if held else 0,
+        dirty_gone=len(overlay.keys() - paths) if now == was.head_sha else 0,
+    )
+
+
+def _is_held(view: SnapshotView, path: str) -> bool:
+    """Neither skipped nor refused; what was deleted is held by not being there."""
+    record = view.record(path)
+    return record is None or not record.skip
 
 
 def _overlay(view: SnapshotView) -> dict[str, OverlayEntry]:
@@ -132,6 +150,8 @@ def _fresh_text(found: Freshness) -> str:
         )
     if found.dirty_files:
         notes.append(_dirty_text(found.dirty_files, found.dirty_current))
+    if found.dirty_gone:
+        notes.append(f"{found.dirty_gone:,} change{'' if found.dirty_gone == 1 else 's'} since taken back")
     return f"indexed {_short(found.indexed_commit)}" + (f" ({', '.join(notes)})" if notes else "")
 
 

@@ -131,7 +131,8 @@ class Engine:
             found, more = found[: files.DEPTH], len(found) > files.DEPTH
         if request.mode != LEXICAL and query.text and self._has_vectors:
             near, scores, further_off = self._near(query, scope, files.DEPTH)
-            middle, more = scores.middle, more or further_off
+            middle = scores.middle
+            more = more or (further_off and not (query.conditional and request.mode == HYBRID))
         pool = files.gather(found, near, middle)
         shown = self._defining(query, scope)
         further = [key for key in shown if key not in pool]
@@ -163,7 +164,8 @@ class Engine:
         words.update(self._words.scores(query, further))
         weight = fuse.weight_of(min(len(query.telling), MAX_TERMS), symbol=bool(query.symbol))
         items = fuse.fuse(candidates, words, scores.of(candidates), weight, scores.middle)
-        return Pool(items, open=full or more)
+        # Whatever meets a condition has its words, so words that were not cut know all of it.
+        return Pool(items, open=full or (more and not query.conditional))
 
     def _near(
         self, query: Query, scope: Scope, most: int = _DEPTH

@@ -22,6 +22,7 @@ _AROUND = (
     "SELECT f.path, s.qualified_name, s.kind FROM symbol s JOIN file f ON f.id = s.file "
     "WHERE f.path = ? AND s.line <= ? AND s.end_line >= ? ORDER BY s.line DESC, s.end_line, s.ordinal LIMIT 1"
 )
+_CHUNKS = 200  # looked through for definitions whose names hold the words
 _MOST = 2000  # rows of one tier and segment: a prefix of one letter must not read the whole table
 _EXACT, _FOLDED, _PREFIX, _PARTS = 1.0, 0.9, 0.6, 0.4
 _AFTER = chr(0x10FFFF)
@@ -103,11 +104,12 @@ def _named(
 
 def _by_parts(view: SnapshotView, words: Words, wanted: str, scope: Scope, limit: int) -> Definitions:
     parts = subwords(wanted)
-    chunks = words.named(parts, scope._replace(kinds=None, not_kinds=frozenset()), limit)
+    depth = max(limit, _CHUNKS)
+    chunks = words.named(parts, scope._replace(kinds=None, not_kinds=frozenset()), depth)
     found: list[Definition] = []
     for path in dict.fromkeys(chunk.path for chunk in chunks):
         found += _named(view, "WHERE f.path = ?", (path,), wanted, scope).found
-    return Definitions(ordered(found), open=len(chunks) >= limit)
+    return Definitions(ordered(found), open=len(chunks) >= depth)
 
 
 def _judge(found: Definition, wanted: str, scope: Scope) -> Definition:

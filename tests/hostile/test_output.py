@@ -59,9 +59,13 @@ def test_a_failing_stdout_is_named(arguments: tuple[str, ...], line: str, why: s
     ]
 
 
-def test_a_full_disk_is_named_without_buffering_too(indexed: GitRepo):
-    code, told = shell(">/dev/full", ("status", "--json"), indexed.root, PYTHONUNBUFFERED="1")
+@pytest.mark.parametrize(
+    "arguments", [("status", "--json"), ("--help",), ("--version",), ("search", "--help")]
+)
+def test_a_full_disk_is_named_without_buffering_too(arguments: tuple[str, ...], indexed: GitRepo):
+    code, told = shell(">/dev/full", arguments, indexed.root, PYTHONUNBUFFERED="1")
     assert (code, told.count("\n")) == (1, 2), told
+    assert "cannot write the answer" in told
 
 
 def test_what_has_nothing_to_say_needs_no_stdout(indexed: GitRepo):

@@ -136,7 +136,7 @@ def test_a_small_budget_leaves_definitions_out_and_says_so(project: GitRepo, ver
 @pytest.mark.parametrize("verb", ["symbol", "refs", "callgraph"])
 def test_a_place_that_is_not_there_is_a_failure(folder, verb: str) -> None:
     for place, why in (
-        ("pkg/store.py:999:1", "has 22 lines, found 999"),
+        ("pkg/store.py:999:1", "has 22 lines; line 999 was asked for"),
         ("no.py:1:1", "is not in the index"),
     ):
         ran = cli(verb, place, "--path", str(folder))

@@ -116,3 +116,19 @@ def test_the_line_tells_whether_dirty_files_are_indexed(indexed: GitRepo):
     assert line() == "2 dirty files, 1 indexed"
     indexed.write("c.py", "c = 2\n")
     assert line() == "2 dirty files"
+    harness.index(indexed.root)
+    indexed.git("checkout", "-q", "b.py")
+    assert line() == "1 dirty file, indexed, 1 change since taken back"
+    indexed.git("checkout", "-q", "c.py")
+    assert line() == "2 changes since taken back"
+    harness.index(indexed.root)
+    assert line() == ""
+
+
+def test_a_dirty_file_that_is_skipped_is_not_indexed(indexed: GitRepo):
+    """QU-6."""
+    indexed.write("latin.txt", b"caf\xe9\n")
+    harness.index(indexed.root)
+    with harness.view(indexed.root) as view:
+        found = freshness(harness.codebase(indexed.root), view)
+    assert (found.dirty_files, found.dirty_current, found.dirty_gone) == (1, 0, 0)

@@ -46,6 +46,23 @@ def told(found: Found) -> tuple[int, int, bool, bool]:
 # -- what was left out -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("query", ['"nowhere at all"', "nowher*", "needle sym:nowhere"])
+@pytest.mark.parametrize("files", [False, True])
+def test_nothing_is_left_out_of_nothing(many: Asked, query: str, files: bool) -> None:
+    """What meets a condition is found by its words, however many chunks are nearer."""
+    found = many(query, files=files).found
+    assert told(found) == (0, 0, False, False)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 200])
+def test_a_limit_does_not_hide_definitions_of_the_kind_asked_for(make: Ask, limit: int) -> None:
+    files = {f"a{at}.py": f"def make_loader_{at}(loader):\n    return loader\n" for at in range(20)}
+    asked = make({**_FAKE, **files, "z.py": "class BigLoader:\n    x = 1\n"})
+    assert [hit.symbol for hit in asked.hits("loader", "symbol", kinds=("class",), limit=limit)] == [
+        "BigLoader"
+    ]
+
+
 def test_files_left_out_are_counted(many: Asked) -> None:
     for limit in (10, 200):
         assert told(many("path:lib", limit=limit).found) == (limit, _MANY - limit, False, True)

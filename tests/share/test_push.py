@@ -107,8 +107,9 @@ def test_only_allowed_branches_are_pushed(team: Team):
     team.origin.git("switch", "-q", "-c", "topic")
     team.commit("topic", **{"topic.py": "x = 1\n"})
     team.build()
-    with pytest.raises(PublishBlocked, match="is on topic; only main"):
+    with pytest.raises(PublishBlocked, match="is on topic; only main") as refused:
         team.push()
+    assert refused.value.hint == "gitindex push --branch topic"
     assert team.push(branches=("top*",)).manifest == "created"
     team.commit("settings", **{".gitindex.toml": '[remote]\nbranches = ["topic"]\n'})
     team.build()
