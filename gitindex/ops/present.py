@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from gitindex.errors import GitError
-from gitindex.files.safeopen import ReadError, Root, Vanished
-from gitindex.files.stableread import stable_read
 from gitindex.git.repo import Repo, head
 from gitindex.git.status import CLOSED, Dirty, Looking
 from gitindex.model.frozen import frozen
@@ -63,6 +61,13 @@ def as_indexed(
     codebase: Codebase, repo: Repo, dirty: tuple[Dirty, ...], overlay: Mapping[str, OverlayEntry]
 ) -> int:
     """How many of them are what the snapshot with this overlay holds. Rather too few than too many."""
+    from gitindex.files.safeopen import (
+        ReadError,
+        Root,
+        Vanished,
+    )  # late: a clean tree needs none of it (UI-3)
+    from gitindex.files.stableread import stable_read
+
     count, reads = 0, 0
     with Root(codebase.root) as root:
         for path, _ in dirty:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gitindex.errors import UsageError
 from gitindex.model.settings import QuerySettings
-from gitindex.search import files, fuse, hit, rank, snippet, suggest, symbols
+from gitindex.search import fuse, hit, rank, snippet, suggest, symbols
 from gitindex.search.candidate import Candidate, Key, Pool, Scored
 from gitindex.search.hit import Found, Hit
 from gitindex.search.lexical import MAX_TERMS, Words
@@ -25,6 +25,7 @@ from gitindex.view.snapshot import SnapshotView
 
 if TYPE_CHECKING:
     from gitindex.extract.embed.protocol import Embedder
+    from gitindex.search import files
     from gitindex.search.dense import DenseIndex, Nearness
     from gitindex.search.metadata import Note
 
@@ -107,6 +108,8 @@ class Engine:
         return () if self._has_vectors or request.mode == LEXICAL else (_NO_VECTORS,)
 
     def _whole_files(self, request: Request, query: Query, scope: Scope) -> Found:
+        from gitindex.search import files  # late, as `regex` below (UI-3)
+
         evidence, more = self._evidence(request, query, scope)
         ranked = files.rank(evidence, query)
         kept = ranked[: request.limit]
@@ -121,6 +124,8 @@ class Engine:
 
     def _evidence(self, request: Request, query: Query, scope: Scope) -> tuple[list[files.Evidence], bool]:
         """What words, vectors and definitions say of chunks, as far as the mode asks them; whether they know more."""
+        from gitindex.search import files
+
         found: list[tuple[float, Candidate]] = []
         near: list[tuple[float, Candidate]] = []
         middle, more = 0.0, False
