@@ -43,7 +43,7 @@ def test_a_position_without_an_answer_says_why(project: Project):
     run(project, "refresh", "--wait")
     for command in ("refs", "symbol"):
         assert "nowhere.py is not in the index" in run(project, command, "nowhere.py:1:1").out
-        assert "other.py has 2 lines, found 99" in run(project, command, "other.py:99:1").out
+        assert "other.py has 2 lines; line 99 was asked for" in run(project, command, "other.py:99:1").out
         assert "nothing with a definition at other.py:2:5" in run(project, command, "other.py:2:5").out
         assert "no definition of Nobody" in run(project, command, "Nobody").out
 
