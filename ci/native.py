@@ -1,4 +1,4 @@
-"""Compiles `gitindex/extract/_scan.c` when a wheel is built, an editable one too.
+"""Compiles `gitindex/extract/scan` when a wheel is built, an editable one too.
 
 No compiler, or one that fails, is no error: the package gives the same answers without it, more slowly.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = "gitindex/extract/_scan.c"
+SOURCE = "gitindex/extract/scan"
 TARGET = "gitindex/extract/_scan.abi3.so"
 
 
@@ -29,12 +29,23 @@ class NativeHook(BuildHookInterface):
         build_data["infer_tag"] = True
 
 
-def compiled(source: Path, target: Path, *options: str) -> str:
+def compiled(folder: Path, target: Path, *options: str) -> str:
     """Why it could not be done; empty when it was."""
     linker = shlex.split(sysconfig.get_config_var("LDSHARED") or "cc -shared")
     include = sysconfig.get_paths()["include"]
     target.unlink(missing_ok=True)
-    command = [*linker, "-O2", "-fPIC", *options, f"-I{include}", str(source), "-o", str(target)]
+    sources = sorted(map(str, folder.glob("*.c")))
+    command = [
+        *linker,
+        "-O2",
+        "-fPIC",
+        "-fvisibility=hidden",
+        *options,
+        f"-I{include}",
+        *sources,
+        "-o",
+        str(target),
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:

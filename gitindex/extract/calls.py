@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gitindex.extract.native import scan
 from gitindex.extract.source import Source
 from gitindex.model.rows import Call
 
@@ -24,12 +25,15 @@ _Site = tuple[int, int, int]  # callee start, callee end, receiver start
 
 
 def calls(
-    source: Source, plain: Sequence[Node], invocations: Sequence[Node], owners: Sequence[Owner]
+    source: Source, plain: list[Node], invocations: Sequence[Node], owners: tuple[Owner, ...]
 ) -> tuple[Call, ...]:
     """`plain` nodes end with the callee's name; `invocations` hold it in a field."""
     data = source.data
-    sites = [*_plain_sites(data, plain), *_invocation_sites(invocations)]
-    sites.sort()
+    named = list(_invocation_sites(invocations))
+    if scan is not None:
+        found = scan.calls(data, plain, named, owners, _TAIL, _callee, _RECEIVER, _receiver)
+        return tuple(map(Call._make, found))
+    sites = sorted([*_plain_sites(data, plain), *named])
     lines, columns = source.locate([site[0] for site in sites])
     return tuple(
         Call(data[at:end].decode("utf-8", "replace"), _receiver(data[begin:at]), line, column, owner)
@@ -48,8 +52,13 @@ def _plain_sites(data: bytes, nodes: Sequence[Node]) -> Iterator[_Site]:
         name = tail[tail.rfind(b".") + 1 :]
         if _SIMPLE.fullmatch(name):
             yield end - len(name), end, begin
-        elif match := _CALLEE.search(tail):
-            yield low + match.start(1), low + match.end(1), begin
+        elif place := _callee(tail):
+            yield low + place[0], low + place[1], begin
+
+
+def _callee(tail: bytes) -> tuple[int, int] | None:
+    match = _CALLEE.search(tail)
+    return match.span(1) if match else None
 
 
 def _invocation_sites(nodes: Sequence[Node]) -> Iterator[_Site]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from gitindex.extract.cuts import cut
+from gitindex.extract.cuts import Span, spans
 from gitindex.extract.outline import Outline
 from gitindex.extract.source import Source
 from gitindex.extract.words import terms_and_compounds
@@ -14,13 +14,6 @@ from gitindex.model.ids import chunk_hash
 from gitindex.model.rows import Chunk, Symbol
 
 _LONG_LINE = 1.5  # times the target: a longer single line is cut inside
-
-
-class _Span(NamedTuple):
-    start: int
-    end: int
-    first: int  # 0-based rows
-    last: int
 
 
 def chunks(
@@ -47,24 +40,17 @@ def chunks(
     return tuple(made), truncated
 
 
-def _spans(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[_Span]:
-    """Ranges without the blank lines around them; over-long lines in pieces."""
-    data, starts = source.data, source.starts
-    for first, last in cut(source, extents, target):
-        begin = starts[first]
-        kept = data[begin : starts[last] if last < len(starts) else len(data)].rstrip()
-        if not kept:
-            continue
-        top = bisect_right(starts, begin + len(kept) - len(kept.lstrip())) - 1
-        bottom = bisect_right(starts, begin + len(kept) - 1) - 1
-        span = _Span(starts[top], begin + len(kept), top, bottom)
-        if top == bottom and span.end - span.start > target * _LONG_LINE:
+def _spans(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Span]:
+    """Over-long lines in pieces."""
+    longest = target * _LONG_LINE
+    for span in spans(source, extents, target):
+        if span.first == span.last and span.end - span.start > longest:
             yield from _pieces(source, span, target)
         else:
             yield span
 
 
-def _pieces(source: Source, span: _Span, target: int) -> Iterator[_Span]:
+def _pieces(source: Source, span: Span, target: int) -> Iterator[Span]:
     """One line, cut at code points; pieces of nothing but white space are left out."""
     points = source.code_points(span.start, span.end)
     edges = [span.start]
@@ -72,7 +58,7 @@ def _pieces(source: Source, span: _Span, target: int) -> Iterator[_Span]:
         edges = points[:: max(1, target)]
     for start, end in zip(edges, [*edges[1:], span.end], strict=True):
         if source.data[start:end].strip():
-            yield _Span(start, end, span.first, span.last)
+            yield Span(start, end, span.first, span.last)
 
 
 class _Labels:

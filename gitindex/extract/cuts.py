@@ -1,13 +1,14 @@
 """Where to cut a file: line ranges near the aimed size that respect definitions.
 
 A definition up to one and a half times the target stays whole with its comments; small neighbours share a range;
-a larger one is cut between its inner definitions, then at blank or shallow lines. Ranges ascend and cover all lines.
+a larger one is cut between its inner definitions, then at blank or shallow lines. Ranges ascend and cover all lines
+but the blank ones around them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gitindex.extract.native import scan
@@ -21,6 +22,13 @@ _AFTER_BLANK = 1000
 Range = tuple[int, int]  # 0-based rows, half-open
 
 
+class Span(NamedTuple):
+    start: int  # of its first line
+    end: int
+    first: int  # 0-based rows
+    last: int
+
+
 class _Block(NamedTuple):
     first: int
     last: int  # exclusive
@@ -28,9 +36,37 @@ class _Block(NamedTuple):
     definition: bool = True
 
 
-def cut(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Range]:
+def spans(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Span]:
     """`extents` are inclusive row ranges of definitions in order of their start."""
-    yield from _Cutter(source, target).ranges(_Block(0, len(source.starts), _tree(extents)))
+    sizes = _Sizes.of(target)
+    if scan is not None:
+        return map(Span._make, scan.spans(source.data, extents, *sizes, _LOOKED_AT, _AFTER_BLANK))
+    root = _Block(0, len(source.starts), _tree(extents))
+    return _trimmed(source, _Cutter(source, sizes).ranges(root))
+
+
+class _Sizes(NamedTuple):
+    """In code points."""
+
+    target: int
+    whole: int
+    crumb: int
+
+    @classmethod
+    def of(cls, target: int) -> _Sizes:
+        aim = max(1, target)
+        return cls(aim, int(aim * _WHOLE), int(aim * _CRUMB))
+
+
+def _trimmed(source: Source, ranges: Iterable[Range]) -> Iterator[Span]:
+    data, starts = source.data, source.starts
+    for first, last in ranges:
+        begin = starts[first]
+        kept = data[begin : starts[last] if last < len(starts) else len(data)].rstrip()
+        if kept:
+            top = bisect_right(starts, begin + len(kept) - len(kept.lstrip())) - 1
+            bottom = bisect_right(starts, begin + len(kept) - 1) - 1
+            yield Span(starts[top], begin + len(kept), top, bottom)
 
 
 def _tree(extents: Sequence[tuple[int, int]]) -> list[_Block]:
@@ -51,12 +87,10 @@ def _tree(extents: Sequence[tuple[int, int]]) -> list[_Block]:
 
 
 class _Cutter:
-    def __init__(self, source: Source, target: int) -> None:
+    def __init__(self, source: Source, sizes: _Sizes) -> None:
         self._source = source
         self._chars = source.chars
-        self._target = max(1, target)
-        self._whole = int(self._target * _WHOLE)
-        self._crumb = int(self._target * _CRUMB)
+        self._target, self._whole, self._crumb = sizes
 
     def size(self, first: int, last: int) -> int:
         return self._chars[last] - self._chars[first]
@@ -127,10 +161,6 @@ class _Cutter:
         """The row in the second half at which cutting hurts least: after a blank line, else a shallow one."""
         half = bisect_right(self._chars, self._chars[first] + self._target // 2, first + 1, end)
         low = max(half, first + 1)
-        if scan is not None:
-            offset = self._source.starts[low - 1]
-            found = scan.best_line(self._source.data, offset, end + 2 - low, _LOOKED_AT, _AFTER_BLANK)
-            return low - 1 + found if found >= 0 else end
         best, cost = end, 1 << 30
         blank_before = False
         for row, line in enumerate(self._source.rows_between(low - 1, end + 1), low - 1):

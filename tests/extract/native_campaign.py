@@ -1,4 +1,4 @@
-"""Feeds a build of `_scan.c` with random input; run by `test_native` under sanitizers. Prints how many rounds it took."""
+"""Feeds a build of the compiled loops with random input; run by `test_native` under sanitizers. Prints how many rounds it took."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from types import SimpleNamespace
 
 ROUNDS = 20_000
 SIGNS = "abzABZ019_ \t\n.'\"(é😀٣²ßİΣσก’\ud800"
+
+
+def odd(tail: bytes) -> tuple[int, int] | None:
+    return (0, len(tail)) if len(tail) % 3 else None
 
 
 def main(path: str) -> None:
@@ -33,9 +37,16 @@ def main(path: str) -> None:
         found = scan.names(
             data, nodes[:middle], nodes[middle:], frozenset({b"a", b"b"}), dice.choice((1, 200))
         )
-        lines = dice.randint(0, 9)
-        assert -1 <= scan.best_line(data, dice.randint(0, len(data) + 1), lines, 200, 1000) < max(1, lines)
         assert all(name and blob for name, blob in found)
+        rows = data.count(b"\n") + 1
+        extents = [tuple(sorted(dice.choices(range(rows), k=2))) for _ in range(dice.randint(0, 9))]
+        aim = dice.choice((1, 7, 60))
+        spans = scan.spans(data, extents, aim, aim * 3 // 2, aim // 12, dice.choice((2, 200)), 1000)
+        assert all(0 <= start < end <= len(data) for start, end, _, _ in spans)
+        others = [(end - (end - begin) // 2, end, begin) for begin, end in ends[:2]]
+        owners = tuple((begin, end, at) for at, (begin, end) in enumerate(sorted(ends)))
+        calls = scan.calls(data, nodes, others, owners, dice.choice((1, 400)), odd, 80, bytes.hex)
+        assert len(calls) <= len(nodes) + len(others)
     print(ROUNDS)
 
 

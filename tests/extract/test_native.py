@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitindex import extract as package
-from gitindex.extract import cuts, identifiers, native, words
+from gitindex.extract import calls, cuts, identifiers, native, words
 from gitindex.extract.extractor import extract
 from gitindex.extract.source import Source
 from gitindex.model.settings import IndexSettings
@@ -27,7 +27,7 @@ from tests.house.graph import REPOSITORY
 LINKER = shlex.split(sysconfig.get_config_var("LDSHARED") or "cc")[0]
 compiler = pytest.mark.skipif(shutil.which(LINKER) is None, reason="no C compiler here")
 CAMPAIGN = Path(__file__).with_name("native_campaign.py")
-SOURCE = REPOSITORY / "gitindex" / "extract" / "_scan.c"
+SOURCE = REPOSITORY / "gitindex" / "extract" / "scan"
 
 
 def build() -> ModuleType:
@@ -64,7 +64,7 @@ def test_those_of_another_version_are_not_used(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 def test_every_language_is_read_alike_without_them(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = extract(sample.name, sample.read_bytes(), IndexSettings())
-    for module in (cuts, identifiers, words):
+    for module in (calls, cuts, identifiers, words):
         monkeypatch.setattr(module, "scan", None)
     plain = extract(sample.name, sample.read_bytes(), IndexSettings())
     assert found._replace(chunks=()) == plain._replace(chunks=())
@@ -100,14 +100,72 @@ def test_identifiers_are_those_of_the_arrays(text: str, stretches: list[tuple[in
 
 
 @compiler
-@settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
-@given(st.text("aé \t\r\n", max_size=400), st.integers(1, 60))
-def test_cuts_are_those_of_the_plain_rule(text: str, target: int) -> None:
+@settings(deadline=None, max_examples=500, suppress_health_check=list(HealthCheck))
+@given(
+    st.text("aé \t\r\n", max_size=400),
+    st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=12),
+    st.integers(-1, 60),
+)
+def test_cuts_are_those_of_the_plain_rule(text: str, pairs: list[tuple[int, int]], target: int) -> None:
     source = Source((text + " " * 230 + "x\n" + text).encode())
-    found = list(cuts.cut(source, (), target))
+    last = len(source.starts) - 1
+    extents = [(min(a, b, last), min(max(a, b), last)) for a, b in pairs]
+    found = list(cuts.spans(source, extents, target))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(cuts, "scan", None)
-        assert list(cuts.cut(source, (), target)) == found
+        assert list(cuts.spans(source, extents, target)) == found
+
+
+class Invocation(Stretch):
+    name: Stretch
+
+    def child_by_field_name(self, field: str) -> Stretch | None:
+        return self.name if field == "name" else None
+
+
+@compiler
+@settings(deadline=None, max_examples=500, suppress_health_check=list(HealthCheck))
+@given(
+    st.text("ab_1$é😀.:?! ()<>\n\t\x1c\x00", max_size=120),
+    st.lists(st.tuples(st.integers(0, 150), st.integers(0, 150), st.booleans()), max_size=8),
+    st.lists(st.tuples(st.integers(0, 150), st.integers(0, 150)), max_size=5),
+)
+def test_calls_are_those_of_the_plain_rule(
+    text: str, places: list[tuple[int, int, bool]], around: list[tuple[int, int]]
+) -> None:
+    source = Source(text.encode())
+    size = len(source.data)
+    plain, invocations = [], []
+    for a, b, simple in places:
+        begin, end = min(a, b, size), min(max(a, b), size)
+        if simple:
+            plain.append(Stretch(start_byte=begin, end_byte=end))
+        else:
+            middle = (begin + end) // 2
+            name = Stretch(start_byte=middle, end_byte=end)
+            invocations.append(Invocation(start_byte=begin, end_byte=end, name=name))
+    owners = tuple((min(a, b), max(a, b), index) for index, (a, b) in enumerate(sorted(around)))
+    asked = (source, plain, invocations, owners)
+    found = calls.calls(*asked)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(calls, "scan", None)
+        assert calls.calls(*asked) == found  # type: ignore[arg-type]
+
+
+@compiler
+@pytest.mark.parametrize("extents", [[(0, 3)], [(-1, 1)], [(1, -2)]])
+def test_a_definition_outside_the_data_is_refused(extents: list[tuple[int, int]]) -> None:
+    assert native.scan is not None
+    with pytest.raises(ValueError, match="outside"):
+        native.scan.spans(b"a\nb\nc", extents, 9, 13, 1, 200, 1000)
+
+
+@compiler
+@pytest.mark.parametrize("site", [(0, 4, 0), (2, 1, 0), (-1, 1, 0), (1, 2, 9)])
+def test_a_call_outside_the_data_is_refused(site: tuple[int, int, int]) -> None:
+    assert native.scan is not None
+    with pytest.raises(ValueError, match="outside"):
+        native.scan.calls(b"abc", [], [site], (), 400, lambda _: None, 80, bytes.decode)
 
 
 @compiler
@@ -126,7 +184,7 @@ def test_no_compiler_is_told_and_no_error(tmp_path: Path, monkeypatch: pytest.Mo
 @compiler
 def test_what_does_not_compile_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.c").write_text("not C")
-    assert "error" in build().compiled(tmp_path / "x.c", tmp_path / "x.so")
+    assert "error" in build().compiled(tmp_path, tmp_path / "x.so")
     assert not (tmp_path / "x.so").exists()
 
 
