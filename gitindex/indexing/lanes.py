@@ -8,9 +8,11 @@ crosses the process border. A lane that dies (a grammar is C code fed with anyth
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -26,6 +28,7 @@ from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import Written
 from gitindex.store import atomic, steps
 
+_THREADS = "OPENBLAS_NUM_THREADS"
 MOST = 4  # each lane makes a segment of its own, and readers open every segment
 
 
@@ -33,26 +36,33 @@ class LaneDied(Exception):
     """A worker process ended without an answer."""
 
 
-class Lanes:
-    """A crew that fills segments below `folder`; leaving the context ends it, finished or not."""
+class Crew:
+    """Processes that are about to be lanes: they load what that takes while the caller still finds out what to do.
+    Leaving the context ends them, finished or not."""
 
-    def __init__(
-        self, folder: Path, snapshot_id: str, settings: IndexSettings, embedding: EmbedSettings, count: int
-    ) -> None:
-        self._lexical = folder / "lexical"
-        room = settings.limits.sync_bytes
-        self._parts = [folder / f"lexical_{number}" for number in range(count)]
-        self._crew = [
-            _Hand(Berth(folder, part, snapshot_id, room, number, count), settings, embedding)
-            for number, part in enumerate(self._parts)
-        ]
+    def __init__(self, count: int) -> None:
+        self.hands = [_Hand() for _ in range(min(count, MOST))]
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for hand in self._crew:
+        for hand in self.hands:
             hand.dismiss()
+
+
+class Lanes:
+    """A crew at work: it fills segments below `folder`."""
+
+    def __init__(
+        self, crew: Crew, folder: Path, snapshot_id: str, settings: IndexSettings, embedding: EmbedSettings
+    ) -> None:
+        self._crew = crew.hands
+        self._lexical = folder / "lexical"
+        self._parts = [folder / f"lexical_{number}" for number in range(len(self._crew))]
+        room = settings.limits.sync_bytes
+        for number, (hand, part) in enumerate(zip(self._crew, self._parts, strict=True)):
+            hand.assign(Berth(folder, part, snapshot_id, room, number, len(self._crew)), settings, embedding)
 
     def fill(self, files: Iterable[File]) -> Iterator[FileRecord]:
         """Index files; yields each record with what was found in it. The next batch goes to whoever is free."""
@@ -92,14 +102,17 @@ class Lanes:
 class _Hand:
     """Our end of one lane."""
 
-    def __init__(self, berth: Berth, settings: IndexSettings, embedding: EmbedSettings) -> None:
+    def __init__(self) -> None:
         context = get_context("spawn")  # this process holds threads: a fork of it is not safe
         self.pipe, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_labour, args=(theirs, berth, settings, embedding), daemon=True
-        )
-        self._process.start()
+        self._process = context.Process(target=_labour, args=(theirs,), daemon=True)
+        with _one_thread():
+            self._process.start()
         theirs.close()
+        self.busy = False
+
+    def assign(self, berth: Berth, settings: IndexSettings, embedding: EmbedSettings) -> None:
+        self._send((berth, settings, embedding))
         self.busy = False
 
     def give(self, batch: list[File]) -> None:
@@ -133,22 +146,38 @@ class _Hand:
             raise LaneDied from error
 
 
-def _labour(pipe: Connection, berth: Berth, settings: IndexSettings, embedding: EmbedSettings) -> None:
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """A lane is one core's work: array libraries need not start threads of their own, which spin until they sleep."""
+    if _THREADS in os.environ:
+        yield
+        return
+    os.environ[_THREADS] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_THREADS]
+
+
+def _labour(pipe: Connection) -> None:
     """A lane's whole life."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us decides, and closes the pipe
     gc.disable()
     try:
-        _work(pipe, berth, settings, embedding)
+        _work(pipe)
     except (EOFError, ConnectionError):
         return  # nobody waits for an answer any more
     except Exception as error:  # noqa: BLE001 - raised on the other side
         pipe.send(error)
 
 
-def _work(pipe: Connection, berth: Berth, settings: IndexSettings, embedding: EmbedSettings) -> None:
+def _work(pipe: Connection) -> None:
     from gitindex.extract.embed.registry import open_embedder
     from gitindex.extract.extractor import extract
 
+    if not pipe.poll():
+        chunks.load()  # needed last, but there is time now
+    berth, settings, embedding = pipe.recv()
     lexical.create(berth.lexical)
     lane = Lane(berth, Vectors(open_embedder(embedding)), bulk=True)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gitindex.extract.collection import no_collection
 from gitindex.files.policy import Policy
@@ -32,6 +32,9 @@ from gitindex.store.clone import clone_lexical
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
 
+if TYPE_CHECKING:
+    from gitindex.indexing.lanes import Crew
+
 Progress = Callable[[str, int, int], None]  # phase, done, total
 _BULK = 200  # files
 _CHECK_EVERY = 64
@@ -53,6 +56,7 @@ class Task:
     check: Callable[[], None]  # raises when the lease is lost
     unlist: frozenset[str] = frozenset()  # documents to drop besides those the plan replaces (repair)
     workers: int = 1
+    crew: Crew | None = None  # hired while the plan was made
     progress: Progress = field(default=lambda _phase, _done, _total: None)
 
 
@@ -78,7 +82,7 @@ def write(task: Task, plan: Plan) -> Outcome:
 
 def _write(task: Task, plan: Plan) -> Outcome:
     folder = publish.begin(task.layout, task.snapshot_id)
-    workers = _workers(task, plan)
+    workers = workers_for(sum(work.item is not None for work in plan.write), task.workers)
     if workers > 1 and task.parent is None and task.vectors.cheap:
         outcome = _side_by_side(task, plan, folder, workers)
         if outcome is not None:
@@ -89,11 +93,11 @@ def _write(task: Task, plan: Plan) -> Outcome:
 
 def _side_by_side(task: Task, plan: Plan, folder: Path, workers: int) -> Outcome | None:
     """None, and an empty folder, when some file killed its lane."""
-    from gitindex.indexing.lanes import MOST, LaneDied, Lanes  # only a large tree pays for the import
+    from gitindex.indexing.lanes import Crew, LaneDied, Lanes  # only a large tree pays for the import
 
-    count = min(workers, MOST)
     try:
-        with Lanes(folder, task.snapshot_id, task.settings, task.embedding, count) as lanes:
+        with task.crew or Crew(workers) as crew:
+            lanes = Lanes(crew, folder, task.snapshot_id, task.settings, task.embedding)
             return _through(lanes, task, plan, folder, {})
     except LaneDied:
         atomic.remove_tree(folder)
@@ -118,10 +122,10 @@ def _through(sink: _Sink, task: Task, plan: Plan, folder: Path, linked: Mapping[
     )
 
 
-def _workers(task: Task, plan: Plan) -> int:
+def workers_for(files: int, most: int) -> int:
+    """How many processes reading this many files is worth."""
     # Sizes of blobs are unknown before they are read; 8 KiB is a usual source file.
-    reading = sum(work.item is not None for work in plan.write)
-    return task.workers if reading * 8192 >= PARALLEL_FROM else 1
+    return most if files * 8192 >= PARALLEL_FROM else 1
 
 
 def _kind(task: Task) -> str:

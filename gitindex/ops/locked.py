@@ -9,16 +9,19 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gitindex import config
 from gitindex.extract.embed.registry import open_embedder
+from gitindex.git.repo import tracked
 from gitindex.indexing.compose import marker
 from gitindex.indexing.plan import Plan, refuse_failures
 from gitindex.indexing.vectors import VectorCache, Vectors
-from gitindex.indexing.write import Outcome, Progress, Task, write
+from gitindex.indexing.write import Outcome, Progress, Task, workers_for, write
 from gitindex.model import portable
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Origin, Segment
+from gitindex.model.settings import EmbedSettings
 from gitindex.ops.base import Base, ChooseBase, choose_base
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.eligible import make_policy
@@ -31,6 +34,9 @@ from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.progress import failure_noted, indexing_state
 from gitindex.view.snapshot import SnapshotView
+
+if TYPE_CHECKING:
+    from gitindex.indexing.lanes import Crew
 
 
 def locked_sync(
@@ -53,10 +59,13 @@ def locked_sync(
         held = stack.enter_context(hold)
         stack.enter_context(failure_noted(layout))
         stack.callback(atomic.remove_tree, layout.transaction(txn))  # a failed try leaves nothing behind
+        crew = None
         if seen is not None and _current(seen, held, layout):
             base, source, plan = Base(seen.view), seen.source, seen.plan
         else:
             base = choose(codebase, options, stack)
+            if base.view is None:
+                crew = _crew(codebase, options, stack)
             source = stack.enter_context(open_source(codebase, options, bulk=base.view is None))
             plan = make_plan(codebase, base.view, source, options, whole=base.whole)
         if _settled(base, plan, source):
@@ -67,7 +76,7 @@ def locked_sync(
         if not options.allow_degraded:
             refuse_failures(plan)
         planned = time.monotonic()
-        job = Job(codebase, options, held, txn, base, source, progress)
+        job = Job(codebase, options, held, txn, base, source, progress, crew)
         with indexing_state(layout, rebuild=base.view is None) as track, steps.timed() as heard:
             task = _task(job, track)
             outcome = write(task, plan)
@@ -115,16 +124,38 @@ class Job:
     base: Base
     source: Source
     progress: Progress
+    crew: Crew | None
 
     @property
     def parent(self) -> SnapshotView | None:
         return self.base.view
 
 
+def _crew(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> Crew | None:
+    """Whoever will write a large tree, hired now: the other cores have nothing to do while git looks and we plan."""
+    workers = _workers(options)
+    if workers < 2 or codebase.repo is None or _cached(codebase.settings.embedding):
+        return None
+    if workers_for(tracked(codebase.repo), workers) < 2:
+        return None
+    from gitindex.indexing.lanes import Crew
+
+    return stack.enter_context(Crew(workers))
+
+
+def _workers(options: SyncOptions) -> int:
+    return options.workers or os.cpu_count() or 1
+
+
+def _cached(embedding: EmbedSettings) -> bool:
+    """Are vectors worth keeping? Those of the bundled embedder are quicker made than looked up."""
+    return embedding.provider not in ("none", "static")
+
+
 def _task(job: Job, track: Progress) -> Task:
     codebase = job.codebase
     embedder = open_embedder(codebase.settings.embedding)
-    cached = embedder is not None and codebase.settings.embedding.provider != "static"
+    cached = embedder is not None and _cached(codebase.settings.embedding)
     cache = VectorCache(codebase.layout.embeddings, embedder.identity) if embedder and cached else None
     vectors = Vectors(embedder, cache)
     fingerprint = config.marker_fingerprint(codebase.settings, vectors.dimension)
@@ -146,7 +177,8 @@ def _task(job: Job, track: Progress) -> Task:
         unlist=job.base.unlist,
         marker=lambda counts: marker(root, fingerprint, counts, job.snapshot_id),
         check=job.lease.check,
-        workers=job.options.workers or os.cpu_count() or 1,
+        workers=_workers(job.options),
+        crew=job.crew,
         progress=report,
     )
 

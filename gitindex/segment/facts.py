@@ -188,6 +188,9 @@ class Facts:
         for row in self._db.execute(f"SELECT {FILE_COLUMNS} FROM file WHERE {where} ORDER BY path"):  # noqa: S608
             yield _record(row)
 
+    def paths(self) -> Iterator[str]:
+        return (row[0] for row in self._db.execute("SELECT path FROM file"))
+
     def folded(self, path_ci: str) -> list[str]:
         """Paths that fold to the same key."""
         return [row[0] for row in self._db.execute("SELECT path FROM file WHERE path_ci = ?", (path_ci,))]

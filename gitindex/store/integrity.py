@@ -10,14 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from gitindex.errors import ChecksumMismatch
 from gitindex.model.manifest import Artifact
 from gitindex.store import atomic
 from gitindex.store.layout import Layout
 
+T = TypeVar("T")
+R = TypeVar("R")
 _BLOCK = 1 << 20
 Stamp = tuple[int, int, int, int]  # inode, size, mtime_ns, ctime_ns
 
@@ -37,6 +41,20 @@ def describe(layout: Layout, path: Path) -> Artifact:
     """The artifact record of a finished file."""
     digest, size = hash_file(path)
     return Artifact(path.relative_to(layout.base).as_posix(), size, digest)
+
+
+def describe_all(layout: Layout, paths: Iterable[Path]) -> dict[Path, Artifact]:
+    """The records of many finished files."""
+    every = list(paths)
+    return dict(zip(every, _side_by_side(partial(describe, layout), every), strict=True))
+
+
+def _side_by_side(hashing: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """Hashing leaves the interpreter to others, so every core can take a file."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(hashing, items)
 
 
 class Verifier:
@@ -62,6 +80,11 @@ class Verifier:
             self.rehash(artifact)
         self._checked[artifact.path] = stamp
         return path
+
+    def prove(self, artifacts: Iterable[Artifact]) -> None:
+        """Prove many at once. Raises ChecksumMismatch for the first that does not hold."""
+        for _ in _side_by_side(self.path, artifacts):
+            pass
 
     def adopt(self, artifact: Artifact) -> None:
         """Trust a file this process linked from one it had proven: same inode, same bytes."""

@@ -7,6 +7,7 @@ new snapshot active and, at worst, unreferenced files for gc.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -98,8 +99,7 @@ def adopt(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) 
         steps.reach("publish.preflight")
         lease.check()
         steps.reach("publish.gate")
-        for artifact in _read_back(layout, manifest).artifacts():
-            verifier.path(artifact)
+        verifier.prove(_read_back(layout, manifest).artifacts())
         _check_counts(layout, manifest)
         lease.check()
         steps.reach("publish.swap")
@@ -127,43 +127,56 @@ def _install(
     layout: Layout, snapshot_id: str, staged: Staged
 ) -> tuple[tuple[Segment, ...], tuple[Artifact, ...], Artifact]:
     """Move staged files to their final names, then hash them there (after the durability barrier)."""
-    segments = tuple(_install_segment(layout, snapshot_id, staged, written) for written in staged.segments)
+    held = {written.id: _install_segment(layout, staged, written) for written in staged.segments}
     words = layout.lexical(snapshot_id)
     atomic.move(staged.folder / "lexical", words)
-    artifacts = tuple(_lexical_artifact(layout, path, staged.linked) for path in lexical.files(words))
+    listed = lexical.files(words)
+    known = {path: staged.linked.get(path.stat().st_ino) for path in listed}
     home = layout.snapshot(snapshot_id)
     home.mkdir(parents=True, exist_ok=True)
-    atomic.move(staged.folder / "overlay.jsonl", home / "overlay.jsonl")
-    return segments, artifacts, integrity.describe(layout, home / "overlay.jsonl")
+    overlay = home / "overlay.jsonl"
+    atomic.move(staged.folder / "overlay.jsonl", overlay)
+    fresh = [path for path, artifact in known.items() if artifact is None]
+    described = integrity.describe_all(layout, [*itertools.chain(*held.values()), *fresh, overlay])
+    segments = tuple(
+        _segment(
+            layout, snapshot_id, staged.kind, written, {path: described[path] for path in held[written.id]}
+        )
+        for written in staged.segments
+    )
+    artifacts = tuple(
+        _renamed(layout, artifact, path) if artifact else described[path] for path, artifact in known.items()
+    )
+    return segments, artifacts, described[overlay]
 
 
-def _install_segment(layout: Layout, snapshot_id: str, staged: Staged, written: Written) -> Segment:
+def _install_segment(layout: Layout, staged: Staged, written: Written) -> list[Path]:
     source = staged.folder / written.id
     table = layout.table(written.id)
     folder = layout.segment(written.id)
     atomic.move(source / table.name, table)
     atomic.move(source, folder)
-    paths = [*(path for path in table.rglob("*") if path.is_file()), *(p for p in folder.iterdir())]
-    graves = layout.tombstones(written.id)
-    artifacts = sorted(
-        (integrity.describe(layout, p) for p in paths if p != graves), key=lambda item: item.path
-    )
+    return [*(path for path in table.rglob("*") if path.is_file()), *folder.iterdir()]
+
+
+def _segment(
+    layout: Layout, snapshot_id: str, kind: str, written: Written, described: dict[Path, Artifact]
+) -> Segment:
+    graves = described.pop(layout.tombstones(written.id))
     return Segment(
         id=written.id,
-        kind=staged.kind,
+        kind=kind,
         snapshot_id=snapshot_id,
         rows=written.rows,
         files=written.files,
-        artifacts=tuple(artifacts),
-        tombstones=Tombstones(integrity.describe(layout, graves), written.tombstones),
+        artifacts=tuple(sorted(described.values(), key=lambda item: item.path)),
+        tombstones=Tombstones(graves, written.tombstones),
     )
 
 
-def _lexical_artifact(layout: Layout, path: Path, linked: Mapping[int, Artifact]) -> Artifact:
-    known = linked.get(path.stat().st_ino)
-    if known is None:
-        return integrity.describe(layout, path)
-    return Artifact(path.relative_to(layout.base).as_posix(), known.size_bytes, known.sha256)
+def _renamed(layout: Layout, artifact: Artifact, path: Path) -> Artifact:
+    """A file linked from the parent: the bytes that its hash stands for, under another name."""
+    return Artifact(path.relative_to(layout.base).as_posix(), artifact.size_bytes, artifact.sha256)
 
 
 def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier) -> None:
@@ -173,7 +186,7 @@ def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier
     for artifact in stored.artifacts():
         if artifact.sha256 in trusted:
             verifier.adopt(artifact)
-        verifier.path(artifact)
+    verifier.prove(stored.artifacts())
     _check_counts(layout, stored)
     _check_expected(layout, staged)
     _check_marker(layout, stored)
@@ -216,7 +229,7 @@ def _check_expected(layout: Layout, staged: Staged) -> None:
     present: set[str] = set()
     for written in staged.segments:
         facts = Facts(layout.facts(written.id))
-        present.update(record.path for record in facts.records())
+        present.update(facts.paths())
         facts.close()
     _refuse_missing(staged.expected - present)
 

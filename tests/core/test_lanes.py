@@ -12,6 +12,7 @@ import pytest
 
 from gitindex.errors import StorageFull
 from gitindex.extract import extractor
+from gitindex.git.repo import discover, tracked
 from gitindex.indexing import lanes
 from gitindex.model.settings import IndexSettings
 from gitindex.store import publish
@@ -42,6 +43,35 @@ def test_side_by_side_equals_one_by_one(large: GitRepo, tmp_path: Path) -> None:
     assert segments(large.root, tmp_path / "many") == SIDE_BY_SIDE["workers"]
     assert harness.audited(large.root, tmp_path / "many").clean
     assert not multiprocessing.active_children()
+
+
+def test_a_crew_that_nobody_needs_is_dismissed(
+    large: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git's index promises many files; the policy leaves two of them."""
+    hired: list[object] = []
+    init = lanes.Crew.__init__
+
+    def noted(self: lanes.Crew, count: int) -> None:
+        hired.append(count)
+        init(self, count)
+
+    monkeypatch.setattr(lanes.Crew, "__init__", noted)
+    large.commit("few", **{".gitindexignore": "pkg*/\n"})
+    harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
+    assert hired == [SIDE_BY_SIDE["workers"]]
+    assert segments(large.root, tmp_path / "index") == 1
+    assert not multiprocessing.active_children()
+
+
+def test_the_number_of_tracked_files_is_a_hint(large: GitRepo) -> None:
+    found = discover(large.root)
+    assert found is not None
+    assert tracked(found) == len(FILES) + 2
+    (found.git_dir / "index").write_bytes(b"DIRC")
+    assert tracked(found) == 0
+    (found.git_dir / "index").unlink()
+    assert tracked(found) == 0
 
 
 def fatal(path: str, data: bytes, settings: IndexSettings, *, text_only: bool = False) -> object:
