@@ -9,6 +9,7 @@ def words(
 def names(
     data: bytes, hidden: list[Any], shown: list[Any], keywords: Set[bytes], most: int, /
 ) -> list[tuple[str, bytes]]: ...
+def starts(data: bytes, /) -> list[int]: ...
 def spans(
     data: bytes,
     extents: Sequence[tuple[int, int]],

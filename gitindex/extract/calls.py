@@ -38,7 +38,7 @@ def calls(
     return tuple(
         Call(data[at:end].decode("utf-8", "replace"), _receiver(data[begin:at]), line, column, owner)
         for (at, end, begin), line, column, owner in zip(
-            sites, lines.tolist(), columns.tolist(), _owner_of(sites, owners), strict=True
+            sites, lines, columns, _owner_of(sites, owners), strict=True
         )
     )
 

@@ -78,7 +78,7 @@ def _grouped(
     order = groups.argsort(kind="stable")
     groups = groups[order]
     bounds = groups.searchsorted(np.arange(len(names) + 1, dtype=number))
-    lines, columns = source.locate(starts[order[bounds[0] :]])
+    lines, columns = map(np.array, source.locate(starts[order[bounds[0] :]].tolist()))
     blobs = _pack_groups(bounds - bounds[0], lines, columns)
     return tuple(
         Identifier(name.decode("utf-8", "replace"), blob) for name, blob in zip(names, blobs, strict=True)

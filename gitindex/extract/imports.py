@@ -43,8 +43,8 @@ def imports(
     called = ((node.start_byte, node.end_byte) for node in calls)
     spans.extend(span for span in called if _IMPORTING.match(data, span[0], span[1]))
     spans.sort()
-    lines, _ = source.locate(start for start, _ in spans)
-    for (start, end), line in zip(spans, lines.tolist(), strict=True):
+    lines, _ = source.locate([start for start, _ in spans])
+    for (start, end), line in zip(spans, lines, strict=True):
         text = source.text(start, min(end, start + _MOST))
         before = source.text(max(source.starts[line - 1], start - 200), start)
         found.extend(

@@ -84,8 +84,7 @@ def outline(source: Source, definitions: Sequence[Definition]) -> Outline:
 
 
 def _positions(source: Source, offsets: list[int]) -> list[tuple[int, int]]:
-    lines, columns = source.locate(offsets)
-    return list(zip(lines.tolist(), columns.tolist(), strict=True))
+    return list(zip(*source.locate(offsets), strict=True))
 
 
 def _scope(item: Definition, around: _Frame) -> _Frame:

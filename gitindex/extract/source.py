@@ -6,12 +6,16 @@ A line ends at LF only, as in the syntax trees. A byte order mark is left out, s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gitindex.extract.native import scan
+
+_FEED = 10
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -21,9 +25,7 @@ class Source:
     def __init__(self, raw: bytes) -> None:
         self.shift = len(_BOM) if raw.startswith(_BOM) else 0
         self.data = raw[self.shift :]
-        self._bytes = np.frombuffer(self.data, dtype=np.uint8)
-        self._starts = np.concatenate(([0], np.flatnonzero(self._bytes == 10) + 1))
-        self.starts: list[int] = self._starts.tolist()
+        self.starts = _starts(self.data)
 
     @property
     def lines(self) -> int:
@@ -35,32 +37,31 @@ class Source:
         """For each offset, how many UTF-8 continuation bytes stand before it; None for plain ASCII."""
         if self.data.isascii():
             return None
-        return np.concatenate(([0], np.cumsum((self._bytes & 0xC0) == 0x80)))
+        return np.concatenate(([0], np.cumsum((_array(self.data) & 0xC0) == 0x80)))
 
     def rows(self, offsets: Iterable[int]) -> list[int]:
         """0-based rows of byte offsets."""
-        found: list[int] = (self._starts.searchsorted(_array(offsets), "right") - 1).tolist()
-        return found
+        starts = self.starts
+        return [bisect_right(starts, offset) - 1 for offset in offsets]
 
-    def locate(
-        self, offsets: Iterable[int] | NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def locate(self, offsets: Sequence[int]) -> tuple[list[int], list[int]]:
         """1-based lines and 1-based code point columns of byte offsets."""
-        where = _array(offsets)
-        rows = self._starts.searchsorted(where, "right")
-        begin = self._starts[rows - 1]
-        columns = where - begin + 1
-        if self._wide is not None:
-            columns -= self._wide[where] - self._wide[begin]
+        starts, wide = self.starts, self._wide
+        rows = [bisect_right(starts, offset) for offset in offsets]
+        begins = [starts[row - 1] for row in rows]
+        columns = [offset - begin + 1 for offset, begin in zip(offsets, begins, strict=True)]
+        if wide is not None:
+            beyond = (wide[list(offsets)] - wide[begins]).tolist()
+            columns = [column - more for column, more in zip(columns, beyond, strict=True)]
         return rows, columns
 
     @cached_property
     def chars(self) -> list[int]:
         """Code points before each line start, and in all: what chunk sizes are measured in."""
-        ends = np.append(self._starts, len(self.data))
-        if self._wide is not None:
-            ends = ends - self._wide[ends]
-        result: list[int] = ends.tolist()
+        ends = [*self.starts, len(self.data)]
+        if self._wide is None:
+            return ends
+        result: list[int] = (np.array(ends) - self._wide[ends]).tolist()
         return result
 
     def rows_between(self, first: int, last: int) -> list[bytes]:
@@ -72,14 +73,19 @@ class Source:
         """Offsets at which code points between the two begin; the first is always `start`."""
         if self._wide is None:
             return list(range(start, end))
-        found: list[int] = (np.flatnonzero((self._bytes[start:end] & 0xC0) != 0x80) + start).tolist()
+        found: list[int] = (np.flatnonzero((_array(self.data[start:end]) & 0xC0) != 0x80) + start).tolist()
         return found if found[:1] == [start] else [start, *found]
 
     def text(self, start: int, end: int) -> str:
         return self.data[start:end].decode("utf-8", "replace")
 
 
-def _array(offsets: Iterable[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    if isinstance(offsets, np.ndarray):
-        return offsets
-    return np.array(offsets if isinstance(offsets, list) else list(offsets), dtype=np.int64)
+def _starts(data: bytes) -> list[int]:
+    if scan is not None:
+        found: list[int] = scan.starts(data)
+        return found
+    return [0, *(np.flatnonzero(_array(data) == _FEED) + 1).tolist()]
+
+
+def _array(data: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(data, dtype=np.uint8)

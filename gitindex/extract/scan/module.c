@@ -3,6 +3,7 @@
 #define VERSION 2 /* as `native` expects it: an older build in the same place must not be used */
 
 static PyMethodDef METHODS[] = {
+    {"starts", starts_of, METH_O, "starts(data) -> [offset of each line]"},
     {"words", words_of, METH_VARARGS, "words(texts, most, finish) -> [(terms, compounds) or None]"},
     {"names", names_in, METH_VARARGS, "names(data, hidden, shown, keywords, most) -> [(name, positions)]"},
     {"spans", spans_of, METH_VARARGS,

@@ -49,6 +49,7 @@ typedef struct {
 int node_extents(Extent *out, PyObject *nodes, Py_ssize_t size);
 
 /* What Python calls. */
+PyObject *starts_of(PyObject *self, PyObject *data);
 PyObject *words_of(PyObject *self, PyObject *args);
 PyObject *names_in(PyObject *self, PyObject *args);
 PyObject *spans_of(PyObject *self, PyObject *args);

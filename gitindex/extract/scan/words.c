@@ -36,13 +36,11 @@ static int split_text(Words *words, const unsigned char *text, Py_ssize_t size, 
         }
         Py_ssize_t part = -1, name = -1; /* where the sub-word began, and what may be an identifier */
         int several = 0, whole = 0;
-        unsigned char *end = compounds;
         for (; at < size && KIND[text[at]] != OTHER; at++) {
             int kind = KIND[text[at]];
             if (!plain && is_letter(text[at]) && (part < 0 || !is_letter(text[at - 1])))
                 whole = whole_letters(text, at, size);
             if (name < 0 && kind != DIGIT) name = at;
-            if (name >= 0) *end++ = FOLDED[text[at]];
             if (kind == UNDERSCORE || (part >= 0 && splits(text, at, size, whole))) {
                 several |= kind == UNDERSCORE || (name >= 0 && at > name);
                 if (part >= 0) *terms++ = ' ';
@@ -52,13 +50,17 @@ static int split_text(Words *words, const unsigned char *text, Py_ssize_t size, 
             if (part < 0) part = at;
             if (at - part == words->most) return NOT_OURS;
             *terms++ = FOLDED[text[at]];
+            if (kind == DIGIT) continue;
+            Py_ssize_t limit = size - part > words->most ? part + words->most : size;
+            while (at + 1 < limit && KIND[text[at + 1]] == LOWER) *terms++ = text[++at]; /* no case splits there */
         }
         if (part >= 0) *terms++ = ' ';
         if (!several) continue;
-        Py_ssize_t length = end - compounds;
+        Py_ssize_t length = at - name;
+        if (plain && length > words->most) length = words->most;
+        for (Py_ssize_t sign = 0; sign < length; sign++) compounds[sign] = FOLDED[text[name + sign]];
         if (plain) {
             Py_ssize_t known = words->names.count;
-            if (length > words->most) length = words->most;
             Py_ssize_t number = names_number(&words->names, compounds, length);
             if (number < 0) return PyErr_NoMemory(), FAILED;
             if (number < known) continue; /* the next one overwrites it */
