@@ -44,8 +44,7 @@ def masked_identifiers(
     The same answer as capturing every identifier node, for a fraction of the time: most nodes are identifiers.
     """
     if scan is not None:
-        found = scan.names(source.data, hidden, shown, keywords, _MAX_NAME)
-        return tuple(map(Identifier._make, found))
+        return tuple(scan.names(source.data, hidden, shown, keywords, _MAX_NAME))
     painted = bytearray(source.data)
     spans = [(node.start_byte, -node.end_byte, True) for node in hidden]
     spans.extend((node.start_byte, -node.end_byte, False) for node in shown)
@@ -80,9 +79,7 @@ def _grouped(
     bounds = groups.searchsorted(np.arange(len(names) + 1, dtype=number))
     lines, columns = map(np.array, source.locate(starts[order[bounds[0] :]].tolist()))
     blobs = _pack_groups(bounds - bounds[0], lines, columns)
-    return tuple(
-        Identifier(name.decode("utf-8", "replace"), blob) for name, blob in zip(names, blobs, strict=True)
-    )
+    return tuple((name.decode("utf-8", "replace"), blob) for name, blob in zip(names, blobs, strict=True))
 
 
 def _pack_groups(

@@ -43,9 +43,9 @@ class Call(NamedTuple):
     caller: int  # index into Extraction.symbols of the innermost enclosing definition, -1 at file level
 
 
-class Identifier(NamedTuple):
-    name: str
-    positions: bytes  # model.postings: (line, column) pairs of every occurrence in the syntax tree
+# Name and positions: pairs of line and column (model.postings) of every occurrence in the syntax tree. Plain, because
+# a build makes even more of these.
+Identifier = tuple[str, bytes]
 
 
 class Chunk(NamedTuple):

@@ -27,7 +27,7 @@ def lines(found: Extraction) -> list[str]:
         ),
         *(f"entity {found.entity}" for _ in range(found.entity is not None)),
         f"anchor {found.chunks[0].text!r}",
-        "names " + " ".join(i.name for i in found.identifiers),
+        "names " + " ".join(name for name, _ in found.identifiers),
     ]
 
 

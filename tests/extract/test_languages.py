@@ -54,7 +54,7 @@ def test_ranges_of_symbols_hold_their_names(sample: Path) -> None:
 
 def _positions(text: bytes, path: str, name: str) -> list[tuple[int, int]]:
     found = extract(path, text, SETTINGS).identifiers
-    return [place for item in found if item.name == name for place in postings.unpack(item.positions)]
+    return [place for known, packed in found if known == name for place in postings.unpack(packed)]
 
 
 def _leaves(tree_root: object) -> Iterator[object]:
@@ -87,7 +87,7 @@ def test_python_identifiers_are_those_of_the_syntax_tree() -> None:
     nodes = [node for node in _leaves(tree.root_node) if node.type == "identifier"]  # type: ignore[attr-defined]
     expected = captured_identifiers(Source(PYTHON_CORNERS), nodes)  # type: ignore[arg-type]
     assert extract("a.py", PYTHON_CORNERS, SETTINGS).identifiers == expected
-    assert {"nested", "kw", "match", "é", "Alias"} <= {item.name for item in expected}
+    assert {"nested", "kw", "match", "é", "Alias"} <= {name for name, _ in expected}
 
 
 def test_own_source_identifiers_are_those_of_the_syntax_tree() -> None:
@@ -103,8 +103,8 @@ def test_identifier_positions_are_packed_as_postings_packs_them() -> None:
     """Narrow, wide and very wide deltas and columns all unpack to where the name stands."""
     text = b"x\n" + b"\n" * 300 + b"x" + b" " * 200 + b"; x\n" + b"\n" * 20_000 + b"y; x\n"
     assert _positions(text, "a.py", "x") == [(1, 1), (302, 1), (302, 204), (20_303, 4)]
-    for item in extract("a.py", text, SETTINGS).identifiers:
-        assert postings.pack(postings.unpack(item.positions)) == item.positions
+    for _, packed in extract("a.py", text, SETTINGS).identifiers:
+        assert postings.pack(postings.unpack(packed)) == packed
 
 
 def test_columns_count_code_points() -> None:
