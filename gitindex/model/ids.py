@@ -7,7 +7,6 @@ import os
 import time
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_SEP = b"\x00"
 
 
 def sha256_hex(data: bytes) -> str:
@@ -27,11 +26,11 @@ def chunk_hash(text: str) -> str:
 
 def chunk_id(content_hash: str, chunker_version: str, kind: str) -> str:
     """Content identity: no path, so a rename keeps it and re-embeds nothing."""
-    return sha256_hex(_SEP.join((content_hash.encode(), chunker_version.encode(), kind.encode())))
+    return sha256_hex(f"{content_hash}\0{chunker_version}\0{kind}".encode())
 
 
 def row_id(path_key: str, chunk: str, ordinal: int) -> str:
-    return sha256_hex(_SEP.join((path_key.encode(), chunk.encode(), str(ordinal).encode())))
+    return sha256_hex(f"{path_key}\0{chunk}\0{ordinal}".encode())
 
 
 def ulid(now_ms: int | None = None) -> str:

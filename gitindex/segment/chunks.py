@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitindex.model import ids, paths
+from gitindex.model.rows import Chunk
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-
-    from gitindex.model.rows import Chunk
 
 MARKER_KIND = "gitindex_index_completion_v1"
 _BATCH = 4096
@@ -59,6 +59,14 @@ def table_schema(dimension: int) -> pa.Schema:
     return pa.schema(fields, metadata={b"gitindex:chunk_row_schema": b"1"})
 
 
+class _File(NamedTuple):
+    path_key: str
+    path_key_ci: str
+    file_hash: str
+    language: str
+    chunks: int
+
+
 class ChunkTableWriter:
     """Collects rows in Arrow batches; `finish` writes them as one table version."""
 
@@ -68,7 +76,8 @@ class ChunkTableWriter:
         self._chunker = chunker_version
         self._schema = table_schema(dimension)
         self._batches: list[pa.RecordBatch] = []
-        self._rows: list[tuple[Any, ...]] = []
+        self._files: list[_File] = []
+        self._chunks: list[Chunk] = []
         self._vectors: list[Any] = []
         self.rows = 0
 
@@ -76,35 +85,11 @@ class ChunkTableWriter:
         self, path: str, file_hash: str, language: str, chunks: Sequence[Chunk], vectors: Sequence[Any]
     ) -> None:
         """Add one file's chunks; `vectors` has one row per chunk, or is empty without an embedder."""
-        folded = paths.casefold_key(path)
-        digest = bytes.fromhex(file_hash)
-        for chunk in chunks:
-            identity = ids.chunk_id(chunk.chunk_hash, self._chunker, chunk.kind)
-            self._rows.append(
-                (
-                    ids.row_id(path, identity, chunk.ordinal),
-                    identity,
-                    path,
-                    folded,
-                    chunk.ordinal,
-                    digest,
-                    bytes.fromhex(chunk.chunk_hash),
-                    self._chunker,
-                    chunk.kind,
-                    chunk.text,
-                    chunk.start_line,
-                    chunk.end_line,
-                    chunk.byte_start,
-                    chunk.byte_end,
-                    language,
-                    chunk.symbol,
-                    chunk.symbol_kind,
-                    chunk.names,
-                )
-            )
+        self._files.append(_File(path, paths.casefold_key(path), file_hash, language, len(chunks)))
+        self._chunks.extend(chunks)
         self._vectors.extend(vectors)
         self.rows += len(chunks)
-        if len(self._rows) >= _BATCH:
+        if len(self._chunks) >= _BATCH:
             self._flush()
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
@@ -117,56 +102,58 @@ class ChunkTableWriter:
         import lance
         import pyarrow as pa
 
-        if marker is not None:
-            self._mark(marker)
         self._flush()
+        if marker is not None:
+            self._batches.append(self._marked(marker))
         table = pa.Table.from_batches(self._batches, schema=self._schema)
         lance.write_dataset(table, str(self._path), data_storage_version="2.1")
         self._batches = []
 
-    def _mark(self, marker: dict[str, Any]) -> None:
-        empty = bytes(32)
-        text = json.dumps(marker, sort_keys=True)
-        self._rows.append(
-            (
-                MARKER_KIND,
-                "",
-                "",
-                "",
-                0,
-                empty,
-                empty,
-                self._chunker,
-                MARKER_KIND,
-                text,
-                0,
-                0,
-                0,
-                0,
-                "",
-                "",
-                "",
-                "",
-            )
-        )
-        if self._dimension:
-            self._vectors.append([0.0] * self._dimension)
-
-    def _flush(self) -> None:
+    def _marked(self, marker: dict[str, Any]) -> pa.RecordBatch:
         import pyarrow as pa
 
-        if not self._rows:
-            return
-        columns: list[Any] = [list(column) for column in zip(*self._rows, strict=True)]
+        row: dict[str, Any] = dict.fromkeys(self._schema.names, "")
+        row |= dict.fromkeys(("ordinal", "start_line", "end_line", "byte_start", "byte_end"), 0)
+        row |= dict.fromkeys(("file_hash", "chunk_hash"), bytes(32))
+        row |= {"row_id": MARKER_KIND, "kind": MARKER_KIND, "chunker_version": self._chunker}
+        row["text"] = json.dumps(marker, sort_keys=True)
         if self._dimension:
-            columns.append(self._vector_column())
+            row["embedding"] = [0.0] * self._dimension
+        return pa.RecordBatch.from_pylist([row], schema=self._schema)
+
+    def _flush(self) -> None:
+        """Make a batch column by column: row by row, most of the time would go into tuples."""
+        import pyarrow as pa
+
+        if not self._chunks:
+            return
+        columns: dict[str, Any] = dict(zip(Chunk._fields, zip(*self._chunks, strict=True), strict=True))
+        columns |= self._file_columns()
+        columns["chunker_version"] = [self._chunker] * len(self._chunks)
+        columns["chunk_id"] = [
+            *map(ids.chunk_id, columns["chunk_hash"], columns["chunker_version"], columns["kind"])
+        ]
+        columns["row_id"] = [*map(ids.row_id, columns["path_key"], columns["chunk_id"], columns["ordinal"])]
+        columns["file_hash"] = _digests(columns["file_hash"])
+        columns["chunk_hash"] = _digests(columns["chunk_hash"])
+        if self._dimension:
+            columns["embedding"] = self._vector_column()
         arrays = [
-            column if isinstance(column, pa.Array) else pa.array(column, field.type)
-            for column, field in zip(columns, self._schema, strict=True)
+            column if isinstance(column := columns[field.name], pa.Array) else pa.array(column, field.type)
+            for field in self._schema
         ]
         self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-        self._rows = []
+        self._files = []
+        self._chunks = []
         self._vectors = []
+
+    def _file_columns(self) -> dict[str, list[str]]:
+        """What is the same all through a file, once for each of its chunks."""
+        *values, counts = zip(*self._files, strict=True)
+        return {
+            name: [*chain.from_iterable(map(repeat, column, counts))]
+            for name, column in zip(_File._fields, values, strict=False)
+        }
 
     def _vector_column(self) -> pa.Array:
         import numpy as np
@@ -174,6 +161,13 @@ class ChunkTableWriter:
 
         flat = np.asarray(self._vectors, dtype=np.float32).reshape(-1)
         return pa.FixedSizeListArray.from_arrays(pa.array(flat), self._dimension)
+
+
+def _digests(hexadecimal: Sequence[str]) -> pa.Array:
+    import pyarrow as pa
+
+    data = pa.py_buffer(bytes.fromhex("".join(hexadecimal)))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(32), len(hexadecimal), [None, data])
 
 
 def open_table(path: Path) -> Any:

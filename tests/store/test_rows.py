@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
+
+import pytest
 
 from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.model import ids, manifest
 from gitindex.model.paths import casefold_key
+from gitindex.model.rows import Chunk
+from gitindex.segment import chunks
 from gitindex.segment.chunks import MARKER_KIND
 from gitindex.store import manifests
 from tests import harness
@@ -174,6 +179,65 @@ def test_a_manifest_reads_back_as_written(repo: GitRepo):
         if path.is_file()
     }
     assert on_disk <= {artifact.path for artifact in found.artifacts()}, "no file outside the manifest"
+
+
+@pytest.mark.parametrize("dimension", [0, 2])
+@pytest.mark.parametrize("batch", [1, 3, 4096])
+def test_every_chunk_keeps_what_its_file_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, dimension: int
+):
+    """SN-1, SN-3: wherever a batch ends, and with files between that have no chunk; the marker comes last."""
+    monkeypatch.setattr(chunks, "_BATCH", batch)
+    writer = chunks.ChunkTableWriter(tmp_path / "t.lance", dimension, "v1")
+    expected = []
+    for file, count in enumerate([2, 0, 5, 1, 0]):
+        path, digest = f"Pfad/Ä{file}.py", ids.sha256_hex(b"%d" % file)
+        made = [_chunk(f"{path} {at}", at) for at in range(count)]
+        writer.add(
+            path, digest, f"language{file}", made, [[file, at] for at in range(count)] if dimension else []
+        )
+        for chunk in made:
+            identity = ids.chunk_id(chunk.chunk_hash, "v1", chunk.kind)
+            row = {
+                "row_id": ids.row_id(path, identity, chunk.ordinal),
+                "chunk_id": identity,
+                "path_key": path,
+                "path_key_ci": casefold_key(path),
+                "file_hash": bytes.fromhex(digest),
+                "chunker_version": "v1",
+                "language": f"language{file}",
+                **{name: value for name, value in chunk._asdict().items() if name not in ("terms", "idents")},
+                "chunk_hash": bytes.fromhex(chunk.chunk_hash),
+            }
+            expected.append(row | ({"embedding": [file, chunk.ordinal]} if dimension else {}))
+    writer.finish({"runId": "r"})
+    table = chunks.open_table(tmp_path / "t.lance").to_table()
+    assert table.schema == chunks.table_schema(dimension)
+    *rows, marker = table.to_pylist()
+    assert rows == expected
+    assert writer.rows == len(expected)
+    assert (marker["row_id"], marker["kind"], marker["chunker_version"]) == (MARKER_KIND, MARKER_KIND, "v1")
+    assert json.loads(marker["text"]) == {"runId": "r"}
+    assert not any(marker["file_hash"] + marker["chunk_hash"])
+    assert chunks.read_marker(tmp_path / "t.lance") == {"runId": "r"}
+
+
+def _chunk(text: str, at: int) -> Chunk:
+    return Chunk(
+        at,
+        "text" if at else "anchor",
+        text,
+        ids.chunk_hash(text),
+        at + 1,
+        at + 2,
+        at,
+        at + 9,
+        "s",
+        "k",
+        "n",
+        "t",
+        "i",
+    )
 
 
 def test_the_path_map_names_every_blob(repo: GitRepo):
