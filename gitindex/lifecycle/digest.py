@@ -11,16 +11,17 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from gitindex.model import callsites
 from gitindex.view.snapshot import SnapshotView
 
 _FACTS = {
     "symbol": "SELECT f.path, s.ordinal, name, qualified_name, kind, line, column, end_line, end_column, byte_start, "
     "byte_end, signature, doc, parent FROM symbol s JOIN file f ON f.id = s.file",
     "import": "SELECT f.path, i.ordinal, module, name, alias, line FROM import i JOIN file f ON f.id = i.file",
-    "call": "SELECT f.path, c.ordinal, callee, receiver, line, column, caller FROM call c JOIN file f ON f.id = c.file",
     "identifier": "SELECT f.path, name, positions FROM identifier i JOIN file f ON f.id = i.file",
     "entity": "SELECT f.path, topics, summary, created_at, session_id FROM entity e JOIN file f ON f.id = e.file",
 }
+_CALLS = "SELECT f.path, callees, receivers, places FROM call c JOIN file f ON f.id = c.file"
 _CHUNK = ["path_key", "ordinal", "kind", "chunk_hash", "row_id", "start_line", "end_line", "byte_start", "byte_end",
           "language", "symbol", "symbol_kind", "names", "file_hash"]  # fmt: skip
 
@@ -56,6 +57,10 @@ def digest(view: SnapshotView) -> Digest:
         for found in view.select(sql):
             lines[found.path].append(_line(kind, found.values))
             counts[kind] += 1
+    for found in view.select(_CALLS):
+        for at, call in enumerate(callsites.unpack(*found.values)):
+            lines[found.path].append(_line("call", (at, *call)))
+            counts["call"] += 1
     total = hashlib.sha256()
     for path in sorted(lines):
         total.update(_line("path", (path,)))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from gitindex.model import postings
+from gitindex.model import callsites, postings
 from gitindex.view.snapshot import SnapshotView
 
 CONTAINERS = frozenset({"class", "interface", "struct", "enum", "trait", "module", "type"})
@@ -114,11 +114,27 @@ def in_file(view: SnapshotView, path: str) -> list[Definition]:
 
 
 def calls_in(view: SnapshotView, path: str) -> list[CallSite]:
-    return _calls(view, "f.path = ?", (path,))
+    sql = (
+        "SELECT f.path, f.language, c.callees, c.receivers, c.places "
+        "FROM call c JOIN file f ON f.id = c.file WHERE f.path = ?"
+    )
+    return _sorted(
+        CallSite(path, language, *call)
+        for path, (language, *packed) in view.select(sql, (path,))
+        for call in callsites.unpack(*packed)
+    )
 
 
 def calls_named(view: SnapshotView, name: str) -> list[CallSite]:
-    return _calls(view, "c.callee = ?", (name,))
+    sql = (
+        "SELECT f.path, f.language, n.number, c.receivers, c.places "
+        "FROM callee n JOIN call c ON c.file = n.file JOIN file f ON f.id = n.file WHERE n.name = ?"
+    )
+    return _sorted(
+        CallSite(path, language, *call)
+        for path, (language, *packed) in view.select(sql, (name,))
+        for call in callsites.named(name, *packed)
+    )
 
 
 def imports_in(view: SnapshotView, path: str) -> list[ImportSite]:
@@ -159,13 +175,8 @@ def _definitions(view: SnapshotView, where: str, values: tuple[Any, ...]) -> lis
     return sorted(found, key=lambda item: item.place)
 
 
-def _calls(view: SnapshotView, where: str, values: tuple[Any, ...]) -> list[CallSite]:
-    sql = (
-        "SELECT f.path, f.language, c.callee, c.receiver, c.line, c.column, c.caller "  # noqa: S608
-        f"FROM call c JOIN file f ON f.id = c.file WHERE {where}"
-    )
-    found = [CallSite(path, *rest) for path, rest in view.select(sql, values)]
-    return sorted(found, key=lambda item: (item.path, item.line, item.column))
+def _sorted(sites: Iterable[CallSite]) -> list[CallSite]:
+    return sorted(sites, key=lambda item: (item.path, item.line, item.column))
 
 
 def _imports(view: SnapshotView, where: str, values: tuple[Any, ...]) -> list[ImportSite]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from gitindex.model import paths, versions
+from gitindex.model import callsites, paths, versions
 from gitindex.model.records import FileRecord
 from gitindex.segment.immutable import open_immutable
 
@@ -36,9 +38,9 @@ CREATE TABLE import (
   file INTEGER NOT NULL, ordinal INTEGER NOT NULL, module TEXT NOT NULL, name TEXT NOT NULL, alias TEXT NOT NULL,
   line INTEGER NOT NULL, PRIMARY KEY (file, ordinal)) WITHOUT ROWID;
 CREATE TABLE call (
-  file INTEGER NOT NULL, ordinal INTEGER NOT NULL, callee TEXT NOT NULL, receiver TEXT NOT NULL,
-  line INTEGER NOT NULL, column INTEGER NOT NULL, caller INTEGER NOT NULL,
-  PRIMARY KEY (file, ordinal)) WITHOUT ROWID;
+  file INTEGER PRIMARY KEY, callees TEXT NOT NULL, receivers TEXT NOT NULL, places BLOB NOT NULL);
+CREATE TABLE callee (
+  name TEXT NOT NULL, file INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (name, file)) WITHOUT ROWID;
 CREATE TABLE identifier (
   name TEXT NOT NULL, file INTEGER NOT NULL, positions BLOB NOT NULL, PRIMARY KEY (name, file)) WITHOUT ROWID;
 CREATE TABLE entity (
@@ -50,7 +52,6 @@ CREATE UNIQUE INDEX file_path ON file (path);
 CREATE INDEX file_ci ON file (path_ci);
 CREATE INDEX file_link ON file (path) WHERE link = 1;
 CREATE INDEX symbol_name ON symbol (name COLLATE NOCASE);
-CREATE INDEX call_callee ON call (callee);
 CREATE INDEX import_module ON import (module);
 CREATE INDEX entity_created ON entity (created_at) WHERE created_at != '';
 """
@@ -62,6 +63,7 @@ FILE_COLUMNS = (
     "path, blob, content, link, size, skip, language, lines, chunks, symbols, edges, entities, "
     "parse_error, truncated, file_hash, interface_hash"
 )
+_BLOCK = 64  # rows of a statement; older SQLite allows it 999 values
 
 
 class FactsWriter:
@@ -81,6 +83,7 @@ class FactsWriter:
             "INSERT INTO meta VALUES (?, ?)", [("schema_version", version), ("segment_id", segment_id)]
         )
         self._next = 1
+        self._callees: list[tuple[str, int, int]] = []
         self._identifiers: list[tuple[str, int, bytes]] = []
 
     def add(self, record: FileRecord, extraction: Extraction | None) -> None:
@@ -104,10 +107,9 @@ class FactsWriter:
                 [(file, at, *item) for at, item in enumerate(extraction.imports)],
             )
         if extraction.calls:
-            many(
-                "INSERT INTO call VALUES (?,?,?,?,?,?,?)",
-                [(file, at, *call) for at, call in enumerate(extraction.calls)],
-            )
+            numbers, packed = callsites.pack(extraction.calls)
+            self._db.execute("INSERT INTO call VALUES (?,?,?,?)", (file, *packed))
+            self._callees.extend((name, file, number) for name, number in numbers.items())
         self._identifiers.extend((name, file, positions) for name, positions in extraction.identifiers)
         if extraction.entity is not None:
             entity = extraction.entity
@@ -146,12 +148,26 @@ class FactsWriter:
         self._db.execute("BEGIN")
 
     def finish(self) -> None:
-        self._identifiers.sort()
-        self._db.executemany("INSERT INTO identifier VALUES (?,?,?)", self._identifiers)
+        # By name alone: files came in ascending order, and sorting keeps it.
+        self._callees.sort(key=itemgetter(0))
+        self._insert("callee", self._callees)
+        self._identifiers.sort(key=itemgetter(0))
+        self._insert("identifier", self._identifiers)
         self._db.execute("COMMIT")
         self._db.executescript(_INDEXES)
         self._index_entities()
         self._db.close()
+
+    def _insert(self, table: str, rows: Sequence[tuple[str, int, object]]) -> None:
+        """Many rows to a statement: that takes a third less time than one to each."""
+        whole = len(rows) - len(rows) % _BLOCK
+        flat = [*chain.from_iterable(rows[:whole])]
+        step = 3 * _BLOCK
+        self._db.executemany(
+            f"INSERT INTO {table} VALUES {','.join(['(?,?,?)'] * _BLOCK)}",  # noqa: S608
+            (flat[at : at + step] for at in range(0, len(flat), step)),
+        )
+        self._db.executemany(f"INSERT INTO {table} VALUES (?,?,?)", rows[whole:])  # noqa: S608
 
     def _index_entities(self) -> None:
         """Full text over notes, where there are any and this SQLite has FTS5; readers do without it too (QU-5)."""
@@ -163,7 +179,8 @@ _DEPENDENT = {
     "symbol": "m.new, ordinal, name, qualified_name, kind, line, column, end_line, end_column, byte_start, "
     "byte_end, signature, doc, parent",
     "import": "m.new, ordinal, module, name, alias, line",
-    "call": "m.new, ordinal, callee, receiver, line, column, caller",
+    "call": "m.new, callees, receivers, places",
+    "callee": "name, m.new, number",
     "identifier": "name, m.new, positions",
     "entity": "m.new, topics, summary, created_at, session_id",
 }

@@ -15,7 +15,7 @@ from tests.gitrepo import GitRepo
 GHOST = "ghostly"
 NOTE = "---\ntags: [ghostly]\nsession: ghostly\n---\n# ghostly heading\n\nghostly text\n"
 CODE = "import ghostly_module\n\ndef ghostly():\n    '''ghostly doc'''\n    return ghostly_call()\n"
-TABLES = ("symbol", "import", "call", "identifier", "entity")
+TABLES = ("symbol", "import", "call", "callee", "identifier", "entity")
 
 
 def reachable(view: SnapshotView, word: str) -> set[str]:
@@ -103,6 +103,7 @@ def test_no_ghosts(banish: Callable[[GitRepo], None], provider: str, repo: GitRe
             "chunks",
             "symbol",
             "call",
+            "callee",
             "identifier",
             "entity",
         }
