@@ -26,74 +26,69 @@ class Outline(NamedTuple):
     visible: tuple[int, ...] = ()  # indices of symbols that other files can see
 
 
-class _Frame(NamedTuple):
-    end: int
-    qualified: str
-    symbol: int  # index, -1 at top level
-    member: bool  # functions in it are methods
-    local: bool  # nothing in it is visible to other files
-
-
-_TOP = _Frame(1 << 62, "", -1, member=False, local=False)
+# What is around a definition: its end, qualified name and symbol index (-1 at top level), whether functions in it are
+# methods, and whether nothing in it is visible to other files.
+_Frame = tuple[int, str, int, bool, bool]
+_TOP: _Frame = (1 << 62, "", -1, False, False)
 
 
 def outline(source: Source, definitions: Sequence[Definition]) -> Outline:
     """`definitions` come outer before inner."""
     if not definitions:
         return Outline()
-    names = _positions(source, [item.at for item in definitions])
-    ends = _positions(source, [item.end for item in definitions])
+    shift = source.shift
     symbols: list[Symbol] = []
     owners: list[tuple[int, int, int]] = []
     visible: list[int] = []
     stack = [_TOP]
-    for item, (line, column), (end_line, end_column) in zip(definitions, names, ends, strict=True):
-        while stack[-1].end <= item.start:
+    for item, line, column, end_line, end_column in zip(
+        definitions,
+        *source.locate([item.at for item in definitions]),
+        *source.locate([item.end for item in definitions]),
+        strict=True,
+    ):
+        start, end, kind, name, owner, _, signature, doc, _, shown = item
+        while stack[-1][0] <= start:
             stack.pop()
-        around = stack[-1]
-        if not item.kind:
-            stack.append(_scope(item, around))
+        _, scope, parent, member, local = stack[-1]
+        if not kind:
+            inner = f"{scope}.{name}" if scope and name else scope or name
+            stack.append((end, inner, parent, True, local))
             continue
-        kind = "method" if item.kind == "function" and around.member else item.kind
-        qualified = _qualified(item, around)
+        if member and kind == "function":
+            kind = "method"
+        qualified = _qualified(scope, owner, name)
         index = len(symbols)
         symbols.append(
             Symbol(
-                item.name,
+                name,
                 qualified,
                 kind,
                 line,
                 column,
                 end_line,
                 end_column,
-                item.start + source.shift,
-                item.end + source.shift,
-                item.signature,
-                item.doc,
-                around.symbol,
+                start + shift,
+                end + shift,
+                signature,
+                doc,
+                parent,
             )
         )
-        owners.append((item.start, item.end, index))
-        if item.visible and not around.local:
+        owners.append((start, end, index))
+        if shown and not local:
             visible.append(index)
-        local = around.local or not item.visible or kind in _CALLABLE
-        stack.append(_Frame(item.end, qualified, index, kind in _CLASSES, local))
+        hides = local or not shown or kind in _CALLABLE
+        stack.append((end, qualified, index, kind in _CLASSES, hides))
     rows = source.rows(max(item.start, item.end - 1) for item in definitions)
     extents = tuple((item.lead, row) for item, row in zip(definitions, rows, strict=True))
     return Outline(tuple(symbols), extents, tuple(owners), tuple(visible))
 
 
-def _positions(source: Source, offsets: list[int]) -> list[tuple[int, int]]:
-    return list(zip(*source.locate(offsets), strict=True))
-
-
-def _scope(item: Definition, around: _Frame) -> _Frame:
-    qualified = ".".join(filter(None, (around.qualified, item.name)))
-    return _Frame(item.end, qualified, around.symbol, member=True, local=around.local)
-
-
-def _qualified(item: Definition, around: _Frame) -> str:
-    owner = item.owner
-    if around.qualified and (owner == around.qualified or around.qualified.endswith(f".{owner}")):
+def _qualified(scope: str, owner: str, name: str) -> str:
+    """`owner` is what the name itself spells of its scope."""
+    if not owner:
+        return f"{scope}.{name}" if scope else name
+    if scope and (owner == scope or scope.endswith(f".{owner}")):
         owner = ""
-    return ".".join(filter(None, (around.qualified, owner, item.name)))
+    return ".".join(filter(None, (scope, owner, name)))
