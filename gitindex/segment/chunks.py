@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitindex.model import ids, paths
-from gitindex.model.rows import Chunk
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+
+    from gitindex.model.rows import Chunk
 
 MARKER_KIND = "gitindex_index_completion_v1"
 _BATCH = 4096
@@ -127,7 +128,9 @@ class ChunkTableWriter:
 
         if not self._chunks:
             return
-        columns: dict[str, Any] = dict(zip(Chunk._fields, zip(*self._chunks, strict=True), strict=True))
+        columns: dict[str, Any] = dict(
+            zip(self._chunks[0]._fields, zip(*self._chunks, strict=True), strict=True)
+        )
         columns |= self._file_columns()
         columns["chunker_version"] = [self._chunker] * len(self._chunks)
         columns["chunk_id"] = [

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from gitindex.model import callsites, paths, versions
+from gitindex.model import paths, versions
 from gitindex.model.records import FileRecord
 from gitindex.segment.immutable import open_immutable
 
@@ -107,6 +107,8 @@ class FactsWriter:
                 [(file, at, *item) for at, item in enumerate(extraction.imports)],
             )
         if extraction.calls:
+            from gitindex.model import callsites  # late: a query for words has no use for it (UI-3)
+
             numbers, packed = callsites.pack(extraction.calls)
             self._db.execute("INSERT INTO call VALUES (?,?,?,?)", (file, *packed))
             self._callees.extend((name, file, number) for name, number in numbers.items())

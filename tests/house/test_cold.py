@@ -23,6 +23,7 @@ IDLE = (
     *("tempfile", "tomllib", "traceback", "cryptography", "google", "numpy", "pygit2", "tree_sitter", "yaml"),
     *(
         "gitindex.files.policy",
+        "gitindex.model.rows",
         "gitindex.scip",
         "gitindex.view.scip",
         "gitindex.trust.keys",
