@@ -6,7 +6,7 @@ Segments are listed oldest first. A segment's tombstones hide the named paths in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from gitindex.errors import StoreCorrupt
@@ -72,6 +72,10 @@ class Origin:
     signer: str | None = None
     remote: str | None = None
     toc: str | None = None  # hash of the signed table of contents it was fetched by
+    amended: bool = False  # something was built here on what was fetched: its signer does not vouch for that
+
+    def amend(self) -> Origin:
+        return replace(self, amended=True) if self.kind == "fetched" else self
 
 
 @frozen

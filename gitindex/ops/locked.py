@@ -183,6 +183,10 @@ def _task(job: Job, track: Progress) -> Task:
     )
 
 
+def _origin(before: Origin, outcome: Outcome) -> Origin:
+    return before.amend() if outcome.written or outcome.plan.gone else before
+
+
 def _publish(job: Job, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
     codebase, parent = job.codebase, job.parent.manifest if job.parent else None
     verifier = job.parent.verifier if job.parent else Verifier(codebase.layout)
@@ -209,7 +213,7 @@ def _publish(job: Job, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
                 **spent,
                 "total": sum(spent.values()) + (parent.timings_ms.get("total", 0) if parent else 0),
             },
-            origin=parent.origin if parent else Origin(),
+            origin=_origin(parent.origin, outcome) if parent else Origin(),
             degraded=bool(outcome.errors),
             errors=outcome.errors,
             semantic=parent.semantic if parent else (),

@@ -46,6 +46,7 @@ class Trust:
     signer: str | None = None
     base_commit: str | None = None
     verified: bool = True  # false once the signer's key was revoked
+    amended: bool = False  # something was built on it here
 
 
 @frozen
@@ -59,8 +60,7 @@ class Truth:
 
     def line(self) -> str:
         """`indexed 3f2c1a9 (2 commits behind HEAD, 1 dirty file) · 2,929 of 2,941 files · built here`."""
-        vouched = _trust_text(self.trust, self.freshness)
-        return f"{_fresh_text(self.freshness)} · {_coverage_text(self.coverage)} · {vouched}"
+        return f"{_fresh_text(self.freshness)} · {_coverage_text(self.coverage)} · {_trust_text(self.trust)}"
 
 
 def truth(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> Truth:
@@ -122,7 +122,7 @@ def trust(codebase: Codebase, manifest: Manifest) -> Trust:
     origin = manifest.origin
     signer = origin.signer if origin.kind == "fetched" else None
     verified = signer is None or not is_revoked(signer, _pins(codebase))
-    return Trust(origin.kind, origin.signer, origin.base_commit, verified)
+    return Trust(origin.kind, origin.signer, origin.base_commit, verified, origin.amended)
 
 
 def _pins(codebase: Codebase) -> bytes | None:
@@ -167,11 +167,11 @@ def _coverage_text(found: Coverage) -> str:
     return f"{found.indexed:,} of {total:,} files" + (" (degraded)" if found.degraded else "")
 
 
-def _trust_text(found: Trust, fresh: Freshness) -> str:
+def _trust_text(found: Trust) -> str:
     if found.origin != "fetched":
         return "built here"
     revoked = "" if found.verified else ", REVOKED since: gitindex fetch, or gitindex sync --full"
-    if found.base_commit == fresh.indexed_commit and not fresh.dirty_indexed:
+    if not found.amended:
         return f"fetched, signed by {found.signer}{revoked}"
     # A signer vouches for what was fetched, not for what was built on it here.
     return f"fetched {_short(found.base_commit)}, signed by {found.signer}{revoked}; changes since built here"

@@ -317,6 +317,7 @@ def composer(now: Manifest, txn: str, epoch: int, entries: Entries) -> publish.C
             overlay=shown,
             counts=replace(now.counts, tombstones_added=0),
             timings_ms={name: ms for name, ms in now.timings_ms.items() if name == "total"},
+            origin=now.origin.amend(),
             semantic=entries,
         )
 

@@ -193,6 +193,10 @@ def test_a_signer_vouches_for_what_was_fetched_only(team: Team):
     repo.commit("mine", **{"b.py": "def beta(): pass\n"})
     sync(open_codebase(repo.root, team.mate))
     assert _told(team, repo).endswith(f"fetched {signed}, signed by {signer}; changes since built here")
+    repo.git("reset", "--hard", "HEAD~1")
+    sync(open_codebase(repo.root, team.mate))
+    told = _told(team, repo)
+    assert told.endswith("changes since built here"), "the commit is the signed one; the segments are not all"
 
 
 def _told(team: Team, repo: GitRepo) -> str:
