@@ -65,8 +65,13 @@ class Scan:
 
     def _scan(self, works: Sequence[Work], request: Request, query: Query, scope: Scope) -> Found:
         files = read(self._source, self._policy, works)
-        admitted = (file for file in files if scope.admits(file.path, file.language, ""))
+        admitted = _Bounded(file for file in files if scope.admits(file.path, file.language, ""))
         found = list(self._matches(admitted, request, query))
+        return admitted.told(self._ranked(found, request, query))
+
+    def _ranked(
+        self, found: Sequence[tuple[Scored, tuple[int, ...]]], request: Request, query: Query
+    ) -> Found:
         lines = {item.candidate.key: numbers for item, numbers in found}
         if request.files:
             return self._whole_files([item for item, _ in found], lines, request, query)
@@ -92,7 +97,7 @@ class Scan:
     def _matches(
         self, files: Iterable[TextFile], request: Request, query: Query
     ) -> Iterator[tuple[Scored, tuple[int, ...]]]:
-        blocks = (block for file in _bounded(files) for block in _blocks(file, _needles(request, query)))
+        blocks = (block for file in files for block in _blocks(file, _needles(request, query)))
         if request.mode == REGEX:
             for match in regex.verify(request.query, blocks):
                 yield Scored(match.candidate, 1.0, ("scan",)), match.lines
@@ -154,13 +159,27 @@ def _needles(request: Request, query: Query) -> list[str]:
     return [] if request.mode == REGEX else query.terms
 
 
-def _bounded(files: Iterable[TextFile]) -> Iterator[TextFile]:
-    used = 0
-    for file in files:
-        used += len(file.data)
-        if used > _MAX_BYTES:
-            return
-        yield file
+class _Bounded:
+    """As many files as somebody may be asked to wait for."""
+
+    def __init__(self, files: Iterable[TextFile]) -> None:
+        self._files = files
+        self._cut = False
+
+    def __iter__(self) -> Iterator[TextFile]:
+        used = 0
+        for file in self._files:
+            used += len(file.data)
+            self._cut = used > _MAX_BYTES
+            if self._cut:
+                return
+            yield file
+
+    def told(self, found: Found) -> Found:
+        if not self._cut:
+            return found
+        note = f"the scan stopped after {_MAX_BYTES >> 20} MiB of text: narrow it with path:, or index"
+        return replace(found, at_least=True, notes=(*found.notes, note))
 
 
 def _blocks(file: TextFile, needles: Sequence[str]) -> Iterator[Candidate]:

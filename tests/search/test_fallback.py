@@ -13,6 +13,7 @@ from gitindex.ops.codebase import read_root_file
 from gitindex.ops.eligible import make_policy
 from gitindex.ops.query import query
 from gitindex.ops.target import SyncOptions, open_source
+from gitindex.search import fallback
 from gitindex.search.eligible import eligible, read
 from gitindex.search.fallback import Scan
 from gitindex.search.hit import Found
@@ -125,3 +126,13 @@ def test_whole_files_are_ranked_without_an_index_too(shop: Asked) -> None:
     assert len({hit.path for hit in found.hits}) == len(found.hits) == 3
     assert all(hit.chunks >= 1 and hit.layers == ("scan",) for hit in found.hits)
     assert found.degraded
+
+
+def test_a_scan_that_stops_early_says_so(shop: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = scanned(shop, Request("charge"))
+    assert not whole.notes
+    monkeypatch.setattr(fallback, "_MAX_BYTES", 0)
+    found = scanned(shop, Request("charge"))
+    assert not found.hits
+    assert found.truncated
+    assert any("the scan stopped" in note for note in found.notes)
