@@ -68,6 +68,8 @@ class Engine:
         )
         found = Found() if scope.nothing else self._answer(request, query, scope)
         found = hit.within_budget(found, self._settings.max_answer_chars)
+        if scope.not_kinds or scope.not_languages:
+            found = suggest.warned(self.view, scope, found)
         if found.nearest_only:
             return suggest.doubted(self._words, query, scope, found)
         return found if found.hits else suggest.helped(self.view, self._words, request, query, scope, found)

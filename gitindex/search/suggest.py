@@ -37,6 +37,23 @@ def doubted(words: Words, query: Query, scope: Scope, found: Found) -> Found:
     return replace(found, notes=(note, *found.notes), suggestions=spelled)
 
 
+def warned(view: SnapshotView, scope: Scope, found: Found) -> Found:
+    """`found`, with a note on each exclusion that can exclude nothing: perhaps it was misspelled."""
+    from gitindex.model.rows import SYMBOL_KINDS  # late: few questions exclude a kind (UI-3)
+
+    notes = [
+        *(
+            f"-kind:{name} excludes nothing: no kind is called that"
+            for name in scope.not_kinds - {*SYMBOL_KINDS}
+        ),
+        *(
+            f"-lang:{name} excludes nothing: no indexed file is {name}"
+            for name in scope.not_languages - view.manifest.counts.languages.keys()
+        ),
+    ]
+    return replace(found, notes=(*found.notes, *sorted(notes)))
+
+
 def _spelled(words: Words, query: Query, fields: Sequence[str]) -> tuple[str, ...]:
     found = [near for word in query.identifiers[:_MOST] for near in words.near(fields, word, _MOST)]
     return tuple(dict.fromkeys(found))[:_MOST]

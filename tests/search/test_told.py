@@ -228,3 +228,11 @@ def test_no_color_is_heeded(many: Asked, monkeypatch: pytest.MonkeyPatch) -> Non
         assert "\x1b[" in at_terminal(many.repo.root, "--no-pager", *arguments)
         assert "\x1b[" in at_terminal(many.repo.root, "--no-pager", *arguments, NO_COLOR="")
         assert "\x1b" not in at_terminal(many.repo.root, "--no-pager", *arguments, NO_COLOR="1")
+
+
+@pytest.mark.parametrize("named", ["kind", "lang"])
+def test_an_exclusion_that_excludes_nothing_is_told(search, named: str) -> None:
+    said = json.loads(search(f"needle -{named}:bogus", "--json").out)["notes"]
+    assert any(note.startswith(f"-{named}:bogus excludes nothing") for note in said)
+    right = {"kind": "class", "lang": "python"}[named]
+    assert "excludes nothing" not in search(f"needle -{named}:{right}", "--json").out
