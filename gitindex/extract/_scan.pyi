@@ -27,6 +27,7 @@ def calls(
     owners: tuple[tuple[int, int, int], ...],
     tail: int,
     find: Callable[[bytes], tuple[int, int] | None],
+    shown: int,
     most: int,
     fold: Callable[[bytes], str],
     /,

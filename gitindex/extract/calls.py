@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _RECEIVER = 80
+_RECEIVER_BYTES = 320
 _TAIL = 400  # bytes looked at for the callee's name
 _SIMPLE = re.compile(rb"[\w$]+")
 # A name at the end of an expression, perhaps with type arguments behind it.
@@ -31,7 +32,7 @@ def calls(
     data = source.data
     named = list(_invocation_sites(invocations))
     if scan is not None:
-        found = scan.calls(data, plain, named, owners, _TAIL, _callee, _RECEIVER, _receiver)
+        found = scan.calls(data, plain, named, owners, _TAIL, _callee, _RECEIVER, _RECEIVER_BYTES, _folded)
         return tuple(map(Call._make, found))
     sites = sorted([*_plain_sites(data, plain), *named])
     lines, columns = source.locate([site[0] for site in sites])
@@ -69,9 +70,11 @@ def _invocation_sites(nodes: Sequence[Node]) -> Iterator[_Site]:
 
 
 def _receiver(before: bytes) -> str:
-    if not before:
-        return ""
-    text = before.rstrip(_LINK)[: _RECEIVER * 4].decode("utf-8", "replace")
+    return _folded(before.rstrip(_LINK)[:_RECEIVER_BYTES]) if before else ""
+
+
+def _folded(written: bytes) -> str:
+    text = written.decode("utf-8", "replace")
     if not text.isidentifier():
         text = " ".join(text.split())
     return text[:_RECEIVER]

@@ -27,6 +27,10 @@ _BUDGET_MOST = 30.0
 # Unfinished matches a query may hold: bounds its time on very deep trees.
 _MATCH_LIMIT = 2048
 _WIDE = 10_000
+# Queries count levels in 16 bits: beyond that many they take minutes. Chains of calls or operators get there.
+_LEVELS = 1 << 16
+_DEEP = 30_000
+_SAMPLES = 512
 _threads = threading.local()
 
 
@@ -106,12 +110,25 @@ def _query_text(language: str) -> str:
 
 def captures(language: str, root: Node, last_byte: int = 0) -> dict[str, list[Node]] | None:
     """Captured nodes by name, up to `last_byte` if given; None when the tree is too broken to walk."""
-    if root.has_error and _has_wide_error(root):
+    if (root.has_error and _has_wide_error(root)) or _is_deep(root):
         return None
     cursor = QueryCursor(query(language), match_limit=_MATCH_LIMIT)
     if last_byte:
         cursor.set_byte_range(0, last_byte)
     return cursor.captures(root)
+
+
+def _is_deep(root: Node) -> bool:
+    """By samples: whatever is that deep is a good part of its tree."""
+    nodes = root.descendant_count
+    if nodes < _LEVELS:
+        return False
+    cursor = root.walk()
+    for index in range(0, nodes, nodes // _SAMPLES):
+        cursor.goto_descendant(index)
+        if cursor.depth > _DEEP:
+            return True
+    return False
 
 
 def _has_wide_error(root: Node) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-_VERSION = 2  # of `scan/module.c`
+_VERSION = 3  # of `scan/module.c`
 
 
 def _load() -> ModuleType | None:

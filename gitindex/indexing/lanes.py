@@ -10,10 +10,11 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Self
@@ -29,6 +30,7 @@ from gitindex.segment.writer import Written
 from gitindex.store import atomic, steps
 
 _THREADS = "OPENBLAS_NUM_THREADS"
+_ENVIRONMENT = threading.Lock()
 MOST = 4  # each lane makes a segment of its own, and readers open every segment
 
 
@@ -106,7 +108,7 @@ class _Hand:
         context = get_context("spawn")  # this process holds threads: a fork of it is not safe
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_labour, args=(theirs,), daemon=True)
-        with _one_thread():
+        with _hiring():
             self._process.start()
         theirs.close()
         self.busy = False
@@ -147,16 +149,20 @@ class _Hand:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """A lane is one core's work: array libraries need not start threads of their own, which spin until they sleep."""
-    if _THREADS in os.environ:
-        yield
-        return
-    os.environ[_THREADS] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[_THREADS]
+def _hiring() -> Iterator[None]:
+    """What a lane inherits: no threads of array libraries, which spin until they sleep (a lane is one core's work), and
+    no interrupt before it ignores them, or it would end in a traceback."""
+    resource_tracker.ensure_running()  # starting it would let interrupts through
+    with _ENVIRONMENT:
+        kept = os.environ.get(_THREADS)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            os.environ.setdefault(_THREADS, "1")
+            yield
+        finally:
+            if kept is None:
+                del os.environ[_THREADS]
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _labour(pipe: Connection) -> None:

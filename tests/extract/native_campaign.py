@@ -45,7 +45,9 @@ def main(path: str) -> None:
         assert all(0 <= start < end <= len(data) for start, end, _, _ in spans)
         others = [(end - (end - begin) // 2, end, begin) for begin, end in ends[:2]]
         owners = tuple((begin, end, at) for at, (begin, end) in enumerate(sorted(ends)))
-        calls = scan.calls(data, nodes, others, owners, dice.choice((1, 400)), odd, 80, bytes.hex)
+        calls = scan.calls(
+            data, nodes, others, owners, dice.choice((1, 400)), odd, dice.choice((0, 80)), 320, bytes.hex
+        )
         assert len(calls) <= len(nodes) + len(others)
     print(ROUNDS)
 

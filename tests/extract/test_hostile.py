@@ -101,3 +101,16 @@ def test_keys_are_capped() -> None:
     found = extract("a.json", data, IndexSettings())
     assert len(found.symbols) == 500
     assert not found.truncated
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [("a.js", b"a" + b".b()" * 50_000), ("a.py", b"x()\r" * 100_000)],
+    ids=("chain", "broken"),
+)
+def test_a_tree_deeper_than_queries_count_keeps_its_text(path: str, data: bytes) -> None:
+    """EL-1: a query would take minutes, and nothing can stop it."""
+    found = extract(path, data, IndexSettings())
+    assert found.parse_error
+    assert not found.calls
+    assert found.chunks

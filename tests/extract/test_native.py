@@ -165,7 +165,7 @@ def test_a_definition_outside_the_data_is_refused(extents: list[tuple[int, int]]
 def test_a_call_outside_the_data_is_refused(site: tuple[int, int, int]) -> None:
     assert native.scan is not None
     with pytest.raises(ValueError, match="outside"):
-        native.scan.calls(b"abc", [], [site], (), 400, lambda _: None, 80, bytes.decode)
+        native.scan.calls(b"abc", [], [site], (), 400, lambda _: None, 80, 320, bytes.decode)
 
 
 @compiler

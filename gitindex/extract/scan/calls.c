@@ -18,7 +18,7 @@ typedef struct {
     Py_ssize_t count;
     Owner *owners;
     Py_ssize_t owned;
-    Py_ssize_t tail, most;
+    Py_ssize_t tail, shown, most;
     PyObject *find, *fold;
 } Calls;
 
@@ -72,7 +72,7 @@ static int find_sites(Calls *calls, PyObject *nodes, PyObject *others) {
     if (failed)
         PyErr_NoMemory();
     else
-        failed = node_extents(extents, nodes, calls->size);
+        failed = node_extents(extents, nodes, plain, calls->size);
     for (Py_ssize_t at = 0; !failed && at < plain; at++) failed = node_site(calls, extents[at]);
     for (Py_ssize_t at = 0; !failed && at < more; at++) {
         Site site;
@@ -102,10 +102,10 @@ static PyObject *receiver(const Calls *calls, Site site) {
     const unsigned char *text = calls->data + site.begin;
     Py_ssize_t size = site.at > site.begin ? site.at - site.begin : 0, plain = 0;
     while (size && strchr(" \t\r\n.:?&>-\\", text[size - 1]) && text[size - 1]) size--;
-    if (size > calls->most) size = calls->most;
-    while (plain < size && text[plain] > ' ' && text[plain] < 127) plain++;
-    if (plain == size) return PyUnicode_DecodeUTF8((const char *)text, size, "replace");
-    return PyObject_CallFunction(calls->fold, "y#", text, site.at - site.begin);
+    Py_ssize_t shown = size < calls->shown ? size : calls->shown;
+    while (plain < shown && text[plain] > ' ' && text[plain] < 127) plain++;
+    if (plain == shown) return PyUnicode_DecodeUTF8((const char *)text, shown, "replace");
+    return PyObject_CallFunction(calls->fold, "y#", text, size < calls->most ? size : calls->most);
 }
 
 static PyObject *told(Calls *calls) {
@@ -142,12 +142,14 @@ PyObject *calls_in(PyObject *self, PyObject *args) {
     Py_buffer data;
     PyObject *nodes, *others, *owners, *found = NULL;
     Calls calls = {0};
-    if (!PyArg_ParseTuple(args, "y*O!O!O!nOnO", &data, &PyList_Type, &nodes, &PyList_Type, &others, &PyTuple_Type,
-                          &owners, &calls.tail, &calls.find, &calls.most, &calls.fold))
+    if (!PyArg_ParseTuple(args, "y*O!O!O!nOnnO", &data, &PyList_Type, &nodes, &PyList_Type, &others, &PyTuple_Type,
+                          &owners, &calls.tail, &calls.find, &calls.shown, &calls.most, &calls.fold))
         return NULL;
     calls.data = data.buf;
     calls.size = data.len;
-    if (!find_sites(&calls, nodes, others) && !read_owners(&calls, owners)) found = told(&calls);
+    if (calls.tail < 0 || calls.shown < 0 || calls.most < 0)
+        PyErr_SetString(PyExc_ValueError, "a length is negative");
+    else if (!find_sites(&calls, nodes, others) && !read_owners(&calls, owners)) found = told(&calls);
     free(calls.sites);
     free(calls.owners);
     PyBuffer_Release(&data);

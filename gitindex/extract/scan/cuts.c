@@ -62,7 +62,7 @@ static Py_ssize_t read_extents(Cutter *cutter, PyObject *extents, Py_ssize_t cou
     for (Py_ssize_t at = 0; at < count; at++) {
         PyObject *extent = PySequence_GetItem(extents, at);
         if (!extent) return -1;
-        Py_ssize_t first = row_of(extent, 0), last = row_of(extent, 1);
+        Py_ssize_t first = row_of(extent, 0), last = first < 0 ? -1 : row_of(extent, 1);
         Py_DECREF(extent);
         if (first < 0 || last < 0 || last >= cutter->rows) {
             if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a definition lies outside the data");

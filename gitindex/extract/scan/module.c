@@ -1,6 +1,6 @@
 #include "scan.h"
 
-#define VERSION 2 /* as `native` expects it: an older build in the same place must not be used */
+#define VERSION 3 /* as `native` expects it: an older build in the same place must not be used */
 
 static PyMethodDef METHODS[] = {
     {"starts", starts_of, METH_O, "starts(data) -> [offset of each line]"},
@@ -9,7 +9,7 @@ static PyMethodDef METHODS[] = {
     {"spans", spans_of, METH_VARARGS,
      "spans(data, extents, target, whole, crumb, looked_at, after_blank) -> [(start, end, first, last)]"},
     {"calls", calls_in, METH_VARARGS,
-     "calls(data, nodes, others, owners, tail, find, most, fold) -> [(callee, receiver, line, column, owner)]"},
+     "calls(data, nodes, others, owners, tail, find, shown, most, fold) -> [(callee, receiver, line, column, owner)]"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -126,7 +126,7 @@ static int outer_first(const void *left, const void *right) {
 static int stretches(Stretch *out, PyObject *nodes, int hidden, Py_ssize_t size) {
     Py_ssize_t count = PyList_Size(nodes);
     Extent *extents = malloc((size_t)(count + 1) * sizeof(Extent));
-    int failed = extents ? node_extents(extents, nodes, size) : (PyErr_NoMemory(), 1);
+    int failed = extents ? node_extents(extents, nodes, count, size) : (PyErr_NoMemory(), 1);
     for (Py_ssize_t at = 0; !failed && at < count; at++)
         out[at] = (Stretch){extents[at].begin, extents[at].end, hidden};
     free(extents);

@@ -46,7 +46,7 @@ typedef struct {
     Py_ssize_t begin, end;
 } Extent;
 
-int node_extents(Extent *out, PyObject *nodes, Py_ssize_t size);
+int node_extents(Extent *out, PyObject *nodes, Py_ssize_t count, Py_ssize_t size);
 
 /* What Python calls. */
 PyObject *starts_of(PyObject *self, PyObject *data);
