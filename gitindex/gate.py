@@ -168,10 +168,8 @@ def _refusal(
     about = _About(codebase, requested)
     if proof is not None and proof.outcome is Outcome.FINGERPRINT_MISMATCH:
         return about.requires_reindex(proof.detail)
-    if proof is None and indexing is None and (other := _superseded(codebase)) is not None:
-        return about.requires_reindex(
-            f"the index was made with configuration {other[:12]}, the present one is {codebase.fingerprint[:12]}"
-        )
+    if proof is None and indexing is None and (other := superseded(codebase)) is not None:
+        return about.requires_reindex(f"it was made as {other[:12]}, this is {codebase.fingerprint[:12]}")
     if indexing is not None and not (stale_ok and proof is not None):
         return about.not_ready(indexing, proof, debug=debug)
     if proof is None:
@@ -187,8 +185,8 @@ def _remarks(proof: Proof) -> dict[str, Any]:
     return {"debugProofCheck": {"ok": False, "reason": str(ProofReason.PROBE_FAILED), "detail": proof.detail}}
 
 
-def _superseded(codebase: Indexed) -> str | None:
-    """The fingerprint of an index of this very root, made with other settings."""
+def superseded(codebase: Indexed) -> str | None:
+    """The fingerprint of an index of this very root, made with other settings or by another release."""
     mine = f"__{root_hash(codebase.root)}__"
     for other in stores.layouts(codebase.home):
         if mine not in other.id or other.id == codebase.layout.id or not other.active.exists():
@@ -328,7 +326,7 @@ class _About:
         }
 
     def requires_reindex(self, detail: str) -> dict[str, Any]:
-        message = f"the index of {self._root} does not fit the present configuration: {detail}"
+        message = f"the index of {self._root} does not fit this release and its configuration: {detail}"
         hints = {"reindex": action(self._root, "reindex"), "status": action(self._root, "status")}
         return {**self._base("requires_reindex", NonOkReason.REQUIRES_REINDEX, message), "hints": hints}
 

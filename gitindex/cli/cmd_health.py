@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from gitindex.cli.command import Answer, Call, command
-from gitindex.ops.audit import health
+from gitindex.ops.audit import WAYS_OUT, health
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.status import status
 
@@ -15,9 +15,9 @@ def run(call: Call) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     problems = health(codebase)
     found = status(codebase)
-    missing = any(problem.code == "not_indexed" for problem in problems)
+    missing = next((problem.code for problem in problems if problem.code in WAYS_OUT), "")
     data = {
-        "status": "not_indexed" if missing else "ok" if not problems else "problems",
+        "status": missing or ("problems" if problems else "ok"),
         "snapshot_id": found["snapshot_id"],
         "problems": [asdict(problem) for problem in problems],
         "skipped": found["skipped"],
@@ -26,7 +26,7 @@ def run(call: Call) -> Answer:
     }
     lines = [f"problem: {problem.message}" for problem in problems]
     if missing:
-        lines.append("  next: gitindex init")
+        lines.append(f"  next: {WAYS_OUT[missing]}")
     elif problems:
         lines.append("  next: gitindex repair")
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from gitindex import gate
 from gitindex.errors import IntegrityError, StoreCorrupt
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import check, control
@@ -19,6 +20,9 @@ from gitindex.ops.target import SyncOptions
 from gitindex.store import manifests
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView, open_active
+
+# From no index to one, by what is wrong.
+WAYS_OUT = {"not_indexed": "gitindex init", "requires_reindex": "gitindex upgrade-store"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,15 @@ def health(codebase: Codebase) -> list[Problem]:
     """Every problem of the active snapshot, without stopping at the first."""
     with open_active(codebase.layout) or nullcontext() as view:
         if view is None:
-            return [Problem("not_indexed", f"{codebase.root} has no index")]
+            return [_missing(codebase)]
         return [*check.inspect(view), *_beside(codebase, view)]
+
+
+def _missing(codebase: Codebase) -> Problem:
+    if gate.superseded(codebase) is None:
+        return Problem("not_indexed", f"{codebase.root} has no index")
+    message = f"{codebase.root} has only an index of another release or configuration"
+    return Problem("requires_reindex", message)
 
 
 def _beside(codebase: Codebase, view: SnapshotView) -> list[Problem]:
@@ -108,7 +119,8 @@ def _lost(layout: Layout, pointed: str | None) -> bool:
 def _open(codebase: Codebase) -> SnapshotView:
     view = open_active(codebase.layout)
     if view is None:
-        raise StoreCorrupt(f"{codebase.root} has no index", hint="gitindex init")
+        missing = _missing(codebase)
+        raise StoreCorrupt(missing.message, hint=WAYS_OUT[missing.code])
     return view
 
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gitindex import gate
 from gitindex.config import Environment
 from gitindex.errors import IncompatibleVersion, IntegrityError
 from gitindex.indexing.write import Progress
@@ -73,8 +74,10 @@ def upgrade(
     stays active until the new one is published.
     """
     layout = codebase.layout
-    if not layout.readers.exists():
-        return "current", None  # nothing was ever indexed here
+    if (
+        not layout.readers.exists()
+    ):  # formats are part of what a store is called: an older index lies in another one
+        return _reindexed(codebase, progress) if gate.superseded(codebase) else ("current", None)
     with lease.hold(layout, "upgrade", wait=5):
         steps.reach("upgrade.validate")
         try:
@@ -87,6 +90,10 @@ def upgrade(
         except IncompatibleVersion as error:
             if error.hint == "update gitindex":
                 raise
+    return _reindexed(codebase, progress)
+
+
+def _reindexed(codebase: Codebase, progress: Progress) -> tuple[str, SyncReport]:
     steps.reach("upgrade.publish")
     return "reindexed", sync(codebase, SyncOptions(full=True), progress)
 
@@ -99,8 +106,3 @@ def _validate(view: SnapshotView) -> None:
     for at in range(len(view.manifest.segments)):
         view.facts(at)
     control.damaged(view.layout)
-
-
-def store_of(environment: Environment, root: Path) -> list[StoreInfo]:
-    """Stores whose codebase is `root`, whatever their fingerprint."""
-    return [info for info in inventory(environment) if info.canonical_root == str(root)]

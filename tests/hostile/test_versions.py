@@ -82,6 +82,22 @@ def test_too_old_is_upgraded(kind: str, indexed: GitRepo, tmp_path):
     assert harness.cli("upgrade-store", "--json", "--path", str(indexed.root)).json["outcome"] == "current"
 
 
+def test_a_store_of_an_older_release_is_upgraded(repo: GitRepo, tmp_path, monkeypatch: pytest.MonkeyPatch):
+    """ST-6: formats are part of a fingerprint, so the older index lies in a store of its own."""
+    repo.commit("one", **{"a.py": "def alpha():\n    return 1\n"})
+    with monkeypatch.context() as patched:
+        patched.setitem(versions.MATRIX, "facts", versions.Range(1, 1, 1))
+        harness.index(repo.root)
+    at = ("--json", "--path", str(repo.root))
+    assert harness.cli("search", "alpha", *at).json["status"] == "requires_reindex"
+    health = harness.cli("health", *at)
+    assert (health.code, health.json["status"]) == (3, "requires_reindex")
+    assert harness.cli("audit", *at).json["error"]["hint"] == "gitindex upgrade-store"
+    assert harness.cli("upgrade-store", *at).json["outcome"] == "reindexed"
+    assert harness.cli("upgrade-store", *at).json["outcome"] == "current"
+    assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
+
+
 def test_a_failed_upgrade_keeps_last_good(indexed: GitRepo):
     """ST-6: a damaged store is not upgraded over."""
     layout = harness.codebase(indexed.root).layout
