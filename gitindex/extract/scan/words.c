@@ -26,8 +26,17 @@ typedef struct {
 
 enum { TOLD, NOT_OURS, FAILED };
 
-/* NOT_OURS: a sub-word that may have to be cut. `plain`: all of it is ASCII, so names can be compared as they are. */
-static int split_text(Words *words, const unsigned char *text, Py_ssize_t size, int plain) {
+/* The bytes of the first `most` code points. */
+static Py_ssize_t beginning(const unsigned char *text, Py_ssize_t size, Py_ssize_t most) {
+    Py_ssize_t at = 0;
+    if (size <= most) return size;
+    while (at < size && (continues(text[at]) || most-- > 0)) at++;
+    return at;
+}
+
+/* NOT_OURS: a sub-word that may have to be cut. `plain`: all of it is ASCII. `simple`: it is lower case beyond ASCII, so
+ * names can be compared as they are. */
+static int split_text(Words *words, const unsigned char *text, Py_ssize_t size, int plain, int simple) {
     unsigned char *terms = words->terms, *compounds = words->compounds;
     for (Py_ssize_t at = 0; at < size;) {
         if (KIND[text[at]] == OTHER) {
@@ -56,10 +65,9 @@ static int split_text(Words *words, const unsigned char *text, Py_ssize_t size, 
         }
         if (part >= 0) *terms++ = ' ';
         if (!several) continue;
-        Py_ssize_t length = at - name;
-        if (plain && length > words->most) length = words->most;
+        Py_ssize_t length = simple ? beginning(text + name, at - name, words->most) : at - name;
         for (Py_ssize_t sign = 0; sign < length; sign++) compounds[sign] = FOLDED[text[name + sign]];
-        if (plain) {
+        if (simple) {
             Py_ssize_t known = words->names.count;
             Py_ssize_t number = names_number(&words->names, compounds, length);
             if (number < 0) return PyErr_NoMemory(), FAILED;
@@ -85,9 +93,12 @@ static int make_room(Words *words, Py_ssize_t size) {
     return 0;
 }
 
-/* Beyond ASCII: is it a letter, nothing of a word, or a digit? Python is asked once for each sign. */
-enum { UNKNOWN, LETTER, NOTHING, DECIMAL };
+/* Beyond ASCII: is it a letter, nothing of a word, or a digit? Python is asked once for each sign. SPECIAL is a letter
+ * whose lower case is longer or shorter, or depends on what stands around it. */
+enum { UNKNOWN, LETTER, NOTHING, DECIMAL, SPECIAL };
+enum { SIGMA = 0x3A3 };
 static unsigned char signs[0x110000];
+static unsigned char lowered[0x110000][4]; /* of letters, as UTF-8 */
 
 static int asked(const char *bytes, int length, const char *question) {
     PyObject *sign = PyUnicode_FromStringAndSize(bytes, length);
@@ -98,29 +109,52 @@ static int asked(const char *bytes, int length, const char *question) {
     return yes;
 }
 
-static int sign_of(const unsigned char *bytes, int length) {
+/* LETTER and its lower case, or SPECIAL. */
+static int letter(uint32_t point, const char *bytes, int length) {
+    PyObject *sign = PyUnicode_FromStringAndSize(bytes, length);
+    PyObject *lower = sign ? PyObject_CallMethod(sign, "lower", NULL) : NULL;
+    Py_ssize_t size = 0;
+    const char *text = lower ? PyUnicode_AsUTF8AndSize(lower, &size) : NULL;
+    int found = !text ? -1 : point == SIGMA || size != length || PyUnicode_GetLength(lower) != 1 ? SPECIAL : LETTER;
+    if (found == LETTER) memcpy(lowered[point], text, (size_t)length);
+    Py_XDECREF(lower);
+    Py_XDECREF(sign);
+    return found;
+}
+
+static uint32_t point_of(const unsigned char *bytes, int length) {
     uint32_t point = bytes[0] & (0xFFu >> (length + 1));
     for (int at = 1; at < length; at++) point = point << 6 | (bytes[at] & 0x3Fu);
+    return point;
+}
+
+static int sign_of(uint32_t point, const unsigned char *bytes, int length) {
     if (signs[point] == UNKNOWN) {
         int decimal = asked((const char *)bytes, length, "isdecimal");
         int word = asked((const char *)bytes, length, "isalnum");
-        if (decimal < 0 || word < 0) return -1;
-        signs[point] = (unsigned char)(decimal ? DECIMAL : word ? LETTER : NOTHING);
+        int found = decimal > 0 ? DECIMAL : word > 0 ? letter(point, (const char *)bytes, length) : NOTHING;
+        if (decimal < 0 || word < 0 || found < 0) return -1;
+        signs[point] = (unsigned char)found;
     }
     return signs[point];
 }
 
-/* Blanks for what belongs to no word; NOT_OURS with digits of other scripts. */
-static int clean(Words *words, const unsigned char *text, Py_ssize_t size) {
+/* Blanks for what belongs to no word, and lower case beyond ASCII; NOT_OURS with digits of other scripts. `simple` says
+ * whether that is all there is to do. */
+static int clean(Words *words, const unsigned char *text, Py_ssize_t size, int *simple) {
     memcpy(words->cleaned, text, (size_t)size);
+    *simple = 1;
     for (Py_ssize_t at = 0; at < size;) {
         int length = text[at] < 0x80 ? 1 : text[at] < 0xE0 ? 2 : text[at] < 0xF0 ? 3 : 4;
         if (length > size - at) return NOT_OURS;
         if (length > 1) {
-            int sign = sign_of(text + at, length);
+            uint32_t point = point_of(text + at, length);
+            int sign = sign_of(point, text + at, length);
             if (sign < 0) return FAILED;
             if (sign == DECIMAL) return NOT_OURS;
             if (sign == NOTHING) memset(words->cleaned + at, ' ', (size_t)length);
+            if (sign == LETTER) memcpy(words->cleaned + at, lowered[point], (size_t)length);
+            if (sign == SPECIAL) *simple = 0;
         }
         at += length;
     }
@@ -143,14 +177,14 @@ static PyObject *told(Words *words, PyObject *text, PyObject *finish) {
     }
     if (make_room(words, size)) return NULL;
     names_clear(&words->names);
-    int plain = is_plain(bytes, size);
-    int done = plain ? TOLD : clean(words, bytes, size);
-    if (done == TOLD) done = split_text(words, plain ? bytes : words->cleaned, size, plain);
+    int plain = is_plain(bytes, size), simple = 1;
+    int done = plain ? TOLD : clean(words, bytes, size, &simple);
+    if (done == TOLD) done = split_text(words, plain ? bytes : words->cleaned, size, plain, simple);
     if (done == FAILED) return NULL;
     if (done == NOT_OURS) return Py_NewRef(Py_None);
     PyObject *pair = Py_BuildValue("(s#s#)", (char *)words->terms, words->terms_size, (char *)words->compounds,
                                    words->compounds_size);
-    if (plain || !pair) return pair;
+    if (simple || !pair) return pair;
     PyObject *finished = PyObject_CallObject(finish, pair);
     Py_DECREF(pair);
     return finished;
