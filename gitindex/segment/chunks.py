@@ -34,7 +34,6 @@ def table_schema(dimension: int) -> pa.Schema:
     """ChunkRow v1. `embedding` is absent, not empty, when the index has no vectors."""
     import pyarrow as pa
 
-    zstd = {b"lance-encoding:compression": b"zstd"}
     fields = [
         pa.field("row_id", pa.string(), nullable=False),
         pa.field("chunk_id", pa.string(), nullable=False),
@@ -45,7 +44,8 @@ def table_schema(dimension: int) -> pa.Schema:
         pa.field("chunk_hash", pa.binary(32), nullable=False),
         pa.field("chunker_version", pa.string(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),
-        pa.field("text", pa.string(), nullable=False, metadata=zstd),
+        # Packed as Lance packs any text: small pieces under zstd take longer, and no longer shrink on their way to a remote.
+        pa.field("text", pa.string(), nullable=False),
         pa.field("start_line", pa.uint32()),
         pa.field("end_line", pa.uint32()),
         pa.field("byte_start", pa.uint64()),
