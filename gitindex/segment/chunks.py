@@ -44,7 +44,7 @@ def table_schema(dimension: int) -> pa.Schema:
         pa.field("chunk_hash", pa.binary(32), nullable=False),
         pa.field("chunker_version", pa.string(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),
-        # Packed as Lance packs any text: small pieces under zstd take longer, and no longer shrink on their way to a remote.
+        # As Lance packs any text: pieces under zstd take longer, and shrink no further on their way to a remote.
         pa.field("text", pa.string(), nullable=False),
         pa.field("start_line", pa.uint32()),
         pa.field("end_line", pa.uint32()),
