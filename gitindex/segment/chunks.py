@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gitindex.model import ids, paths
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MARKER_KIND = "gitindex_index_completion_v1"
 _BATCH = 4096
+_FILE_COLUMNS = ("path_key", "path_key_ci", "file_hash", "language")
 
 
 def load() -> None:
@@ -60,14 +61,6 @@ def table_schema(dimension: int) -> pa.Schema:
     return pa.schema(fields, metadata={b"gitindex:chunk_row_schema": b"1"})
 
 
-class _File(NamedTuple):
-    path_key: str
-    path_key_ci: str
-    file_hash: str
-    language: str
-    chunks: int
-
-
 class ChunkTableWriter:
     """Collects rows in Arrow batches; `finish` writes them as one table version."""
 
@@ -77,7 +70,7 @@ class ChunkTableWriter:
         self._chunker = chunker_version
         self._schema = table_schema(dimension)
         self._batches: list[pa.RecordBatch] = []
-        self._files: list[_File] = []
+        self._files: list[tuple[str, str, str, str, int]] = []  # columns of a file, and its chunks
         self._chunks: list[Chunk] = []
         self._vectors: list[Any] = []
         self.rows = 0
@@ -86,7 +79,7 @@ class ChunkTableWriter:
         self, path: str, file_hash: str, language: str, chunks: Sequence[Chunk], vectors: Sequence[Any]
     ) -> None:
         """Add one file's chunks; `vectors` has one row per chunk, or is empty without an embedder."""
-        self._files.append(_File(path, paths.casefold_key(path), file_hash, language, len(chunks)))
+        self._files.append((path, paths.casefold_key(path), file_hash, language, len(chunks)))
         self._chunks.extend(chunks)
         self._vectors.extend(vectors)
         self.rows += len(chunks)
@@ -155,7 +148,7 @@ class ChunkTableWriter:
         *values, counts = zip(*self._files, strict=True)
         return {
             name: [*chain.from_iterable(map(repeat, column, counts))]
-            for name, column in zip(_File._fields, values, strict=False)
+            for name, column in zip(_FILE_COLUMNS, values, strict=True)
         }
 
     def _vector_column(self) -> pa.Array:
