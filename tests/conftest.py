@@ -6,6 +6,7 @@ The default store location is a trap: a test that forgets to isolate itself fail
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from gitindex.config import calm_numpy
 from tests.gitrepo import GitRepo
 
 calm_numpy()
+# Coverage would trace every new thread; of two that start at once Python 3.11 lets one die instead, its work undone.
+threading.settrace(None)  # type: ignore[arg-type]
 
 _KEEP = {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "VIRTUAL_ENV"}
 _KEEP_PREFIX = (

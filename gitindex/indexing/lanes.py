@@ -8,9 +8,7 @@ crosses the process border. A lane that dies (a grammar is C code fed with anyth
 from __future__ import annotations
 
 import gc
-import os
 import signal
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -29,8 +27,6 @@ from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import Written
 from gitindex.store import atomic, steps
 
-_THREADS = "OPENBLAS_NUM_THREADS"
-_ENVIRONMENT = threading.Lock()
 MOST = 4  # each lane makes a segment of its own, and readers open every segment
 
 
@@ -108,7 +104,7 @@ class _Hand:
         context = get_context("spawn")  # this process holds threads: a fork of it is not safe
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_labour, args=(theirs,), daemon=True)
-        with _hiring():
+        with _undisturbed():
             self._process.start()
         theirs.close()
         self.busy = False
@@ -149,20 +145,14 @@ class _Hand:
 
 
 @contextmanager
-def _hiring() -> Iterator[None]:
-    """What a lane inherits: no threads of array libraries, which spin until they sleep (a lane is one core's work), and
-    no interrupt before it ignores them, or it would end in a traceback."""
+def _undisturbed() -> Iterator[None]:
+    """A lane inherits that no interrupt reaches it before it ignores them, or it would end in a traceback."""
     resource_tracker.ensure_running()  # starting it would let interrupts through
-    with _ENVIRONMENT:
-        kept = os.environ.get(_THREADS)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            os.environ.setdefault(_THREADS, "1")
-            yield
-        finally:
-            if kept is None:
-                del os.environ[_THREADS]
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _labour(pipe: Connection) -> None:

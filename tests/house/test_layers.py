@@ -100,7 +100,7 @@ def test_decisions_do_no_io(module: str):
 
 
 def test_the_environment_is_read_in_few_places():
-    """CF-1: `config` reads it for everybody; git, hooks and lanes pass it on to the processes they start."""
+    """CF-1: `config` reads it for everybody; git and hooks pass it on to the processes they start."""
     readers = {
         name
         for name, (_, tree) in sources().items()
@@ -113,7 +113,6 @@ def test_the_environment_is_read_in_few_places():
         "gitindex.config",
         "gitindex.git.run",
         "gitindex.cli.cmd_hooks",
-        "gitindex.indexing.lanes",
         "gitindex.hooks.spawn",
         "gitindex.hooks.__main__",
     }
