@@ -16,9 +16,6 @@ from gitindex.config import calm_numpy
 from tests.gitrepo import GitRepo
 
 calm_numpy()
-# Coverage would trace every new thread; of two that start at once Python 3.11 lets one die instead, its work undone.
-threading.settrace(None)  # type: ignore[arg-type]
-
 _KEEP = {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "VIRTUAL_ENV"}
 _KEEP_PREFIX = (
     "PIP_",
@@ -30,6 +27,13 @@ _KEEP_PREFIX = (
     "COV",
     "GITINDEX_TEST_",
 )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Coverage, started by now, traces every new thread: of two that start at once Python 3.11 lets one die instead,
+    its work undone."""
+    threading.settrace(None)  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
