@@ -30,6 +30,7 @@ from gitindex.model.settings import (
     RemoteProposal,
     Settings,
 )
+from gitindex.userconfig import UserConfig, read_user_config
 
 FILE_NAME = ".gitindex.toml"
 IGNORE_NAME = ".gitindexignore"
@@ -46,7 +47,7 @@ class Environment:
     home: Path
     skip: bool = False
     debug: bool = False
-    shared: bool = False  # user configuration: stores are shared by a group (ST-3)
+    user: UserConfig = field(default_factory=UserConfig)
     remote: str = ""
     signing_key_file: str = ""
     signing_key: str = field(default="", repr=False)
@@ -63,8 +64,8 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
     home = found.get("GITINDEX_HOME") or str(Path(found.get("HOME") or "~").expanduser() / ".gitindex")
     return Environment(
         home=Path(home).absolute(),
+        user=read_user_config(Path(home)),
         skip=found.get("GITINDEX_SKIP", "") not in ("", "0"),
-        shared=_user_config(Path(home)).get("shared") is True,
         debug=found.get("GITINDEX_DEBUG", "") not in ("", "0"),
         remote=found.get("GITINDEX_REMOTE", ""),
         signing_key_file=found.get("GITINDEX_SIGNING_KEY_FILE", ""),
@@ -88,24 +89,6 @@ def calm_numpy() -> None:
     other on a busy machine made embedding ten times slower."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-
-def _user_config(home: Path) -> dict[str, Any]:
-    """`$GITINDEX_HOME/config.toml`: what only the user may decide.
-
-    Raises ConfigError.
-    """
-    path = home / "config.toml"
-    try:
-        found = _toml(path.read_text("utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: {error}", hint=f"fix {path}") from error
-    for key, value in found.items():
-        if key != "shared" or not isinstance(value, bool):
-            raise ConfigError(f"{path}: {key}: expected only `shared = true` or `shared = false`")
-    return found
 
 
 def parse(data: bytes | None) -> Settings:

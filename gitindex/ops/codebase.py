@@ -57,7 +57,7 @@ def open_codebase(
 def assemble(
     root: Path, repo: Repo | None, settings: Settings, environment: Environment, *, shared: bool = False
 ) -> Codebase:
-    shared = shared or environment.shared
+    shared = shared or environment.user.shared
     if shared and settings.index.untracked:  # one user's scratch files are not the group's (ST-3)
         settings = replace(settings, index=replace(settings.index, untracked=False))
     fingerprint = config.config_fingerprint(settings)

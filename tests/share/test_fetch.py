@@ -21,6 +21,7 @@ from gitindex.ops.sync import sync
 from gitindex.ops.truth import truth
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
+from gitindex.userconfig import UserConfig
 from gitindex.view.snapshot import open_active
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -239,8 +240,8 @@ def test_a_shared_store_finds_what_ci_published(team: Team):
 
 def test_a_shared_home_publishes_for_everybody(team: Team):
     """ST-3, RE-1: a build knows no untracked files, so it does not matter who made it."""
-    built = team.build(environment=replace(team.ci, shared=True))
-    team.push(environment=replace(team.ci, shared=True))
+    built = team.build(environment=replace(team.ci, user=UserConfig(shared=True)))
+    team.push(environment=replace(team.ci, user=UserConfig(shared=True)))
     assert built.config_fingerprint == open_codebase(team.origin.root, team.mate).fingerprint
     repo = team.clone()
     team.trust(repo)

@@ -1,0 +1,105 @@
+"""`$GITINDEX_HOME/config.toml`: what only the user may decide, for every repository on this machine.
+
+Nothing here can be set by a repository. An unknown key or a wrong type is an error that names file and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gitindex.errors import ConfigError
+from gitindex.model.frozen import frozen
+
+FILE_NAME = "config.toml"
+_MAX_BYTES = 64 * 1024
+
+
+@frozen
+class UserConfig:
+    shared: bool = False  # stores are shared by a group (ST-3)
+    submodules: bool = False  # submodules are entered where the repository asks for it
+    submodule_roots: tuple[str, ...] = ()  # repositories whose submodules are entered, asked for or not
+    lazy_fetch: bool = False  # git may fetch missing objects of a partial clone from its remote
+    mcp_roots: tuple[str, ...] = ()  # directories that MCP clients may name besides indexed ones (EN-8)
+    models: Mapping[str, str] | None = None  # model name → directory on this machine (CF-4)
+
+
+def read_user_config(home: Path) -> UserConfig:
+    """Defaults without a file. Raises ConfigError."""
+    path = home / FILE_NAME
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return UserConfig()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}", hint=f"fix {path}") from error
+    if len(data) > _MAX_BYTES:
+        raise ConfigError(f"{path} is larger than {_MAX_BYTES} bytes", hint=f"fix {path}")
+    return _parse(path, data)
+
+
+def _parse(path: Path, data: bytes) -> UserConfig:
+    import tomllib  # late: most users have no such file (UI-3)
+
+    try:
+        tables = tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: {error}", hint=f"fix {path}") from error
+    reader = _Reader(path)
+    reader.only("", tables, {"shared", "index", "git", "mcp", "models"})
+    index = reader.table(tables, "index")
+    git = reader.table(tables, "git")
+    mcp = reader.table(tables, "mcp")
+    models = reader.table(tables, "models")
+    reader.only("index.", index, {"submodules", "submodule_roots"})
+    reader.only("git.", git, {"lazy_fetch"})
+    reader.only("mcp.", mcp, {"roots"})
+    return UserConfig(
+        shared=reader.flag("", tables, "shared"),
+        submodules=reader.flag("index.", index, "submodules"),
+        submodule_roots=reader.paths("index.", index, "submodule_roots"),
+        lazy_fetch=reader.flag("git.", git, "lazy_fetch"),
+        mcp_roots=reader.paths("mcp.", mcp, "roots"),
+        models={name: reader.path("models.", models, name) for name in models},
+    )
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def error(self, key: str, message: str) -> ConfigError:
+        return ConfigError(f"{self._path}: {key}: {message}", hint=f"fix {self._path}", key=key)
+
+    def only(self, prefix: str, table: Mapping[str, Any], allowed: set[str]) -> None:
+        for key in table:
+            if key not in allowed:
+                raise self.error(
+                    f"{prefix}{key}", f"unknown key, expected one of {', '.join(sorted(allowed))}"
+                )
+
+    def table(self, tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        value = tables.get(name, {})
+        if not isinstance(value, dict):
+            raise self.error(name, "must be a table")
+        return value
+
+    def flag(self, prefix: str, table: Mapping[str, Any], key: str) -> bool:
+        value = table.get(key, False)
+        if not isinstance(value, bool):
+            raise self.error(f"{prefix}{key}", f"must be true or false, found {value!r}")
+        return value
+
+    def path(self, prefix: str, table: Mapping[str, Any], key: str) -> str:
+        value = table[key]
+        if not isinstance(value, str) or not Path(value).expanduser().is_absolute():
+            raise self.error(f"{prefix}{key}", f"must be an absolute path, found {value!r}")
+        return str(Path(value).expanduser())
+
+    def paths(self, prefix: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+        value = table.get(key, [])
+        if not isinstance(value, list):
+            raise self.error(f"{prefix}{key}", f"must be a list of absolute paths, found {value!r}")
+        return tuple(self.path(prefix, {key: item}, key) for item in value)
