@@ -76,6 +76,12 @@ class EmbeddingError(GitindexError):
     code = "embedding"
 
 
+class WorkerFailed(GitindexError):
+    """A process of ours could not do its work: a mistake of ours or a broken installation, no limit."""
+
+    code = "worker_failed"
+
+
 class SemanticError(GitindexError):
     """An indexer run was not accepted, or its output could not be imported."""
 

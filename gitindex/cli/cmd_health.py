@@ -21,6 +21,7 @@ def run(call: Call) -> Answer:
         "snapshot_id": found["snapshot_id"],
         "problems": [asdict(problem) for problem in problems],
         "skipped": found["skipped"],
+        "text_only": found.get("text_only_files", {}),
         "degraded": found.get("degraded", False),
         "errors": found.get("errors", []),
     }
@@ -32,4 +33,9 @@ def run(call: Call) -> Answer:
     else:
         lines = [f"healthy: snapshot {found['snapshot_id']}"]
         lines += [f"skipped {reason}: {count:,}" for reason, count in found["skipped"].items()]
+        lines += [
+            f"text only, {limit} limit: {path}"
+            for limit, paths in found["text_only_files"].items()
+            for path in paths
+        ]
     return Answer(data, "\n".join(lines), 3 if missing else 4 if problems else 0)

@@ -12,13 +12,13 @@ _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"()[]{}")))
 _STEP = {byte: 1 if byte in _OPENERS else -1 for byte in b"()[]{}"}
 
 
-def too_deep(data: bytes) -> bool:
+def too_deep(data: bytes, most: int = MAX_DEPTH) -> bool:
     """Brackets in strings and comments count too: close enough for a limit this far out."""
-    if len(data.translate(None, _NOT_OPENERS)) <= MAX_DEPTH:
+    if len(data.translate(None, _NOT_OPENERS)) <= most:
         return False
     depth = 0
     for byte in data.translate(None, _NOT_BRACKETS):
         depth = max(0, depth + _STEP[byte])
-        if depth > MAX_DEPTH:
+        if depth > most:
             return True
     return False

@@ -45,12 +45,13 @@ class _Facts(NamedTuple):
     parse_error: bool = False
 
 
-def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: bool = False) -> Extraction:
-    """`path_key` matters only for the language it names. `text_only`: no parser may see these bytes."""
+def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: str = "") -> Extraction:
+    """`path_key` matters only for the language it names. `text_only`: why no parser may see these bytes (EL-8)."""
     language = language_of(path_key, data[:256])
     with no_collection():
         source = Source(data)
-        matter = frontmatter.split(data) if language in frontmatter.LANGUAGES else None
+        noted = language in frontmatter.LANGUAGES and not text_only
+        matter = frontmatter.split(data) if noted else None
         facts = (
             _Facts(parse_error=True) if text_only else _facts(source, language, matter.lines if matter else 0)
         )
@@ -58,7 +59,7 @@ def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: b
         pieces, truncated = chunks(
             source, facts.outline, opening, settings.chunk_chars, settings.limits.chunks_per_file
         )
-    noted: Entity | None = frontmatter.entity(matter) if matter else None
+    entity: Entity | None = frontmatter.entity(matter) if matter else None
     return Extraction(
         language,
         facts.parse_error,
@@ -69,8 +70,9 @@ def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: b
         facts.calls,
         facts.identifiers,
         pieces,
-        noted,
+        entity,
         truncated,
+        text_only,
     )
 
 
@@ -90,8 +92,8 @@ def _facts(source: Source, language: str, matter_lines: int) -> _Facts:
 
 def _code(source: Source, language: str) -> _Facts:
     tree = grammars.parse(language, source.data)
-    found = grammars.captures(language, tree.root_node) if tree else None
-    if tree is None or found is None:
+    found = grammars.captures(language, tree.root_node)
+    if found is None:
         return _Facts(parse_error=True)
     spec = grammars.SPECS[language]
     root = tree.root_node
@@ -120,8 +122,8 @@ def _identifiers(
 
 def _data(source: Source, language: str) -> _Facts:
     tree = grammars.parse(language, source.data)
-    found = grammars.captures(language, tree.root_node, SCANNED_BYTES) if tree else None
-    if tree is None or found is None:
+    found = grammars.captures(language, tree.root_node, SCANNED_BYTES)
+    if found is None:
         return _Facts(parse_error=True)
     shape = outline(source, keys(source, found.get("pair", []), dotted=language == "toml"))
     return _Facts(shape, parse_error=tree.root_node.has_error)

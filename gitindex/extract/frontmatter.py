@@ -10,12 +10,14 @@ import re
 from datetime import date, datetime
 from typing import NamedTuple
 
+from gitindex.extract.depth import too_deep
 from gitindex.model.rows import Entity
 
 LANGUAGES = frozenset({"markdown", "mdx", "text", "rst", "asciidoc", "org", "html"})
 MAX_BYTES = 16 * 1024
 MAX_TOPICS = 64
 _MAX_TEXT = 500
+_MAX_DEPTH = 64  # of brackets: PyYAML takes quadratic time on them
 _BOM = b"\xef\xbb\xbf"
 _OPEN = re.compile(rb"---[ \t]*\r?\n")
 _CLOSE = re.compile(rb"^(?:---|\.\.\.)[ \t]*\r?$", re.M)
@@ -61,6 +63,8 @@ _Value = str | list[str]
 
 def _fields(text: str) -> dict[str, _Value] | None:
     """Top-level keys with scalar values or lists of scalars; everything else is left out."""
+    if too_deep(text.encode("utf-8", "replace"), _MAX_DEPTH):
+        return None
     import yaml
 
     try:

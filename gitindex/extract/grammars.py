@@ -1,15 +1,14 @@
 """Grammars and their queries, loaded once per process.
 
 `languages/<name>.scm` says what to capture; this table says the little that a query cannot.
-A parse that burns through its budget of processor time is given up: some grammars take quadratic time on
-garbage, and the binding offers no other way to stop (its progress callbacks crash in 0.25 and 0.26).
+Parsing has no limit of its own: some grammars take quadratic time and memory on garbage, and the binding offers no way
+to stop them. So only processes that may die call `parse` (`extract.worker`, lanes).
 """
 
 from __future__ import annotations
 
 import re
 import threading
-import time
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _INCLUDE = re.compile(r"^; include (\w+)$", re.M)
-_READ = 4096
-_BUDGET_BASE = 3.0
-_BUDGET_PER_BYTE = 10.0 / 1_000_000
-_BUDGET_MOST = 30.0
 # Unfinished matches a query may hold: bounds its time on very deep trees.
 _MATCH_LIMIT = 2048
 _WIDE = 10_000
@@ -143,17 +138,6 @@ def _has_wide_error(root: Node) -> bool:
     return False
 
 
-def parse(language: str, data: bytes) -> Tree | None:
-    """The syntax tree, or None when the budget ran out."""
-    deadline = time.thread_time() + min(_BUDGET_MOST, _BUDGET_BASE + _BUDGET_PER_BYTE * len(data))
-    gave_up = False
-
-    # Asked for pieces the binding is quicker than when it is given the whole, besides.
-    def read(offset: int, _point: object) -> bytes:
-        nonlocal gave_up
-        gave_up = gave_up or time.thread_time() > deadline
-        # An early end of file lets the parser finish at once.
-        return b"" if gave_up else data[offset : offset + _READ]
-
-    tree = _parser(language).parse(read)
-    return None if gave_up else tree
+def parse(language: str, data: bytes) -> Tree:
+    # The whole buffer: with a callback the binding keeps every piece it was given (0.25, 0.26).
+    return _parser(language).parse(data)

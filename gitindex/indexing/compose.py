@@ -19,6 +19,7 @@ def count(
     totals: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
     languages: Counter[str] = Counter()
+    text_only: Counter[str] = Counter()
     if parent is not None:
         kept = parent.counts
         totals.update(
@@ -31,9 +32,12 @@ def count(
         )
         skipped.update(kept.skipped)
         languages.update(kept.languages)
+        text_only.update(kept.text_only)
     for sign, records in ((-1, before), (1, written)):
         for record in records:
             _tally(totals, skipped, languages, record, sign)
+            if record.text_only:
+                text_only[record.text_only] += sign
     return Counts(
         files_indexed=totals["files"],
         chunks_indexed=totals["chunks"],
@@ -44,6 +48,7 @@ def count(
         tombstones_added=graves,
         skipped=_positive(skipped),
         languages=_positive(languages),
+        text_only=_positive(text_only),
     )
 
 

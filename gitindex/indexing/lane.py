@@ -115,4 +115,5 @@ def _described(record: FileRecord, extraction: Extraction) -> FileRecord:
         parse_error=extraction.parse_error,
         truncated=extraction.truncated,
         interface_hash=extraction.interface_hash,
+        text_only=extraction.text_only,
     )

@@ -7,27 +7,28 @@ crosses the process border. A lane that dies (a grammar is C code fed with anyth
 
 from __future__ import annotations
 
-import gc
-import signal
+import os
+import socket
+import struct
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from multiprocessing import get_context, resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Pipe, wait
 from pathlib import Path
 from typing import Any, Self
 
+from gitindex import child
 from gitindex.indexing.batches import batches
-from gitindex.indexing.lane import Berth, Extracted, File, Grave, Lane
-from gitindex.indexing.vectors import Vectors
+from gitindex.indexing.lane import Berth, File, Grave
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import EmbedSettings, IndexSettings
-from gitindex.segment import chunks, lexical
+from gitindex.segment import chunks
 from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import Written
 from gitindex.store import atomic, steps
 
 MOST = 4  # each lane makes a segment of its own, and readers open every segment
+PATIENCE = 300.0  # seconds without an answer: whatever takes longer was stopped, or will never end
+WORKER = "gitindex.indexing.laneworker"
 
 
 class LaneDied(Exception):
@@ -93,7 +94,9 @@ class Lanes:
         return written
 
     def _answering(self) -> list[_Hand]:
-        ready = wait([hand.pipe for hand in self._crew if hand.busy])
+        ready = wait([hand.pipe for hand in self._crew if hand.busy], PATIENCE)
+        if not ready:
+            raise LaneDied
         return [hand for hand in self._crew if hand.busy and hand.pipe in ready]
 
 
@@ -101,12 +104,10 @@ class _Hand:
     """Our end of one lane."""
 
     def __init__(self) -> None:
-        context = get_context("spawn")  # this process holds threads: a fork of it is not safe
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_labour, args=(theirs,), daemon=True)
-        with _undisturbed():
-            self._process.start()
+        self.pipe, theirs = Pipe()
+        self._process = child.start(WORKER, str(theirs.fileno()), descriptors=(theirs.fileno(),))
         theirs.close()
+        _limit_sending(self.pipe.fileno())
         self.busy = False
 
     def assign(self, berth: Berth, settings: IndexSettings, embedding: EmbedSettings) -> None:
@@ -122,6 +123,8 @@ class _Hand:
 
     def answer(self) -> Any:
         """Raises LaneDied, and whatever the lane could not do."""
+        if not self.pipe.poll(PATIENCE):
+            raise LaneDied
         try:
             found = self.pipe.recv()
         except (EOFError, ConnectionError) as error:
@@ -133,56 +136,18 @@ class _Hand:
 
     def dismiss(self) -> None:
         self.pipe.close()
-        self._process.terminate()
-        self._process.join()
+        self._process.kill()
+        self._process.communicate()
 
     def _send(self, message: object) -> None:
         self.busy = True
         try:
             self.pipe.send(message)
-        except ConnectionError as error:
+        except (ConnectionError, BlockingIOError) as error:
             raise LaneDied from error
 
 
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A lane inherits that no interrupt reaches it before it ignores them, or it would end in a traceback."""
-    resource_tracker.ensure_running()  # starting it would let interrupts through
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _labour(pipe: Connection) -> None:
-    """A lane's whole life."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us decides, and closes the pipe
-    gc.disable()
-    try:
-        _work(pipe)
-    except (EOFError, ConnectionError):
-        return  # nobody waits for an answer any more
-    except Exception as error:  # noqa: BLE001 - raised on the other side
-        pipe.send(error)
-
-
-def _work(pipe: Connection) -> None:
-    from gitindex.extract.embed.registry import open_embedder
-    from gitindex.extract.extractor import extract
-
-    if not pipe.poll():
-        chunks.load()  # needed last, but there is time now
-    berth, settings, embedding = pipe.recv()
-    lexical.create(berth.lexical)
-    lane = Lane(berth, Vectors(open_embedder(embedding)), bulk=True)
-
-    def extracted(batch: list[File]) -> Iterator[Extracted]:
-        for record, data in batch:
-            yield record, extract(record.path, data, settings) if data is not None else None
-
-    while batch := pipe.recv():
-        pipe.send(list(lane.add(extracted(batch))))
-    lane.settle()
-    graves, marker = pipe.recv()
-    pipe.send(lane.finish(graves, marker))
+def _limit_sending(pipe: int) -> None:
+    """A stopped process reads nothing: writing to it must not block for ever."""
+    with socket.socket(fileno=os.dup(pipe)) as end:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(PATIENCE), 0))

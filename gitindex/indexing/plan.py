@@ -13,10 +13,11 @@ from gitindex.errors import PublishBlocked
 from gitindex.files.links import LinkEntry, resolve
 from gitindex.files.policy import Policy
 from gitindex.model.changes import ChangeSet
-from gitindex.model.manifest import FileError
+from gitindex.model.manifest import FileError, Manifest
 from gitindex.model.paths import casefold_key
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.skips import Skip
+from gitindex.model.textonly import BUDGET
 from gitindex.source.candidate import LINK, SUBMODULE, UNKNOWN, Candidate, Content, Source
 from gitindex.view.snapshot import SnapshotView
 
@@ -92,7 +93,7 @@ class Planner:
 
     def _candidates(self, whole: bool) -> Mapping[str, Candidate | None]:
         """Paths that may differ. Links depend on other paths, so a tree with links is compared whole."""
-        if self._view is not None and not whole and not self._view.manifest.degraded:
+        if self._view is not None and not whole and not _unfinished(self._view.manifest):
             tree = self._view.manifest.git.tree_sha
             few = self._source.changed(tree, self._overlay)
             if few is not None and not _any_link(few) and next(self._view.links(), None) is None:
@@ -219,6 +220,11 @@ def refuse_failures(plan: Plan) -> None:
         )
 
 
+def _unfinished(manifest: Manifest) -> bool:
+    """Does the snapshot hold files that must be looked at again, though they did not change?"""
+    return manifest.degraded or BUDGET in manifest.counts.text_only
+
+
 def _any_link(few: Mapping[str, Candidate | None]) -> bool:
     return any(item is not None and item.mode == LINK for item in few.values())
 
@@ -226,6 +232,8 @@ def _any_link(few: Mapping[str, Candidate | None]) -> bool:
 def _same(old: FileRecord, work: Work) -> bool:
     """Would indexing `work` give what the snapshot holds? True for equal bytes under equal policy."""
     if old.skip == Skip.UNREADABLE or work.skip is Skip.UNREADABLE:
+        return False
+    if old.text_only == BUDGET:  # a sync with time left gives it its syntax (EL-8)
         return False
     if work.item is None:
         return old.skip == work.skip and old.blob == work.blob

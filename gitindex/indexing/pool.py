@@ -1,140 +1,140 @@
-"""Extraction over many files: here for a few, in worker processes for many. Order is kept, memory is bounded."""
+"""Extraction over many files, in processes that may die (EL-8). Order is kept, memory is bounded.
+
+A file that exceeds its limits costs its process and its syntax; every other file keeps both.
+"""
 
 from __future__ import annotations
 
-import gc
-import marshal
 from collections import deque
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from gitindex.extract import limits, sandbox
+from gitindex.extract.sandbox import Sandbox, SandboxDied, SandboxStalled
+from gitindex.files.language import language_of
 from gitindex.indexing.batches import batches
+from gitindex.model import textonly
 from gitindex.model.rows import Chunk, Entity, Extraction
 from gitindex.model.settings import IndexSettings
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import Future
 
 Batch = list[tuple[str, bytes]]
 T = TypeVar("T")
 _AHEAD = 3  # batches in flight per worker
-# Plain tuples in the form without references: five times cheaper than pickling what they are copied from.
-_MARSHAL = 2
-_whole = itemgetter(slice(None))
 PARALLEL_FROM = 2 * 1024 * 1024  # below this, starting workers costs more than it saves
+_WORKER = "gitindex.extract.worker"
+
+
+def extract_one(path: str, data: bytes, settings: IndexSettings) -> Extraction:
+    """One file, for a question about it."""
+    with sandbox.borrowed() as box:
+        return _extract(box, [(path, data)], settings, limits.Allowance())[0]
 
 
 def extractions(
     items: Iterable[tuple[T, str, bytes]], settings: IndexSettings, workers: int
 ) -> Iterator[tuple[T, Extraction]]:
     """(tag, path key, bytes) → (tag, extraction), in order."""
+    groups = batches(items, lambda item: len(item[2]))
     if workers < 2:
-        from gitindex.extract.extractor import extract
-
-        for tag, path, data in items:
-            yield tag, extract(path, data, settings)
+        allowance = limits.Allowance()
+        for group in groups:
+            with sandbox.borrowed() as box:
+                found = _extract(box, _files(group), settings, allowance)
+            yield from zip(_tags(group), found, strict=True)
         return
-    with _Workers(workers) as pool:
-        yield from _parallel(items, settings, pool, workers * _AHEAD)
+    with WorkerPool(workers, settings) as pool:
+        waiting: deque[tuple[list[T], Future[list[Extraction]]]] = deque()
+        for group in groups:
+            waiting.append((_tags(group), pool.submit(_files(group))))
+            if len(waiting) > workers * _AHEAD:
+                tags, future = waiting.popleft()
+                yield from zip(tags, future.result(), strict=True)
+        for tags, future in waiting:
+            yield from zip(tags, future.result(), strict=True)
 
 
-def _parallel(
-    items: Iterable[tuple[T, str, bytes]], settings: IndexSettings, pool: _Workers, ahead: int
-) -> Iterator[tuple[T, Extraction]]:
-    flying: deque[tuple[list[T], Batch, Future[bytes] | None]] = deque()
-    for group in batches(items, lambda item: len(item[2])):
-        batch = [(path, data) for _, path, data in group]
-        flying.append(([tag for tag, _, _ in group], batch, pool.submit(batch, settings)))
-        if len(flying) > ahead:
-            yield from _landed(*flying.popleft(), settings, pool)
-    while flying:
-        yield from _landed(*flying.popleft(), settings, pool)
+class WorkerPool:
+    """Sandboxes, with a thread that waits for each."""
 
+    def __init__(self, workers: int, settings: IndexSettings) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # late: a few files need no threads
 
-def _landed(
-    tags: list[T],
-    batch: Batch,
-    future: Future[bytes] | None,
-    settings: IndexSettings,
-    pool: _Workers,
-) -> Iterator[tuple[T, Extraction]]:
-    found = pool.result(future)
-    yield from zip(tags, found or [pool.alone(path, data, settings) for path, data in batch], strict=True)
+        self._settings = settings
+        self._allowance = limits.Allowance()
+        self._boxes = [Sandbox() for _ in range(workers)]
+        self._free: SimpleQueue[Sandbox] = SimpleQueue()
+        for box in self._boxes:
+            box.start()
+            self._free.put(box)
+        self._threads = ThreadPoolExecutor(workers)
 
+    def submit(self, batch: Batch) -> Future[list[Extraction]]:
+        return self._threads.submit(self._run, batch)
 
-class _Workers:
-    """Processes that may die: a grammar is C code fed with anything. One dead worker costs no build.
-
-    A batch whose worker died is done again, each file by itself; the file that kills its worker again keeps its
-    text and loses its syntax.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._pool: ProcessPoolExecutor | None = None
+    def _run(self, batch: Batch) -> list[Extraction]:
+        box = self._free.get()
+        try:
+            return _extract(box, batch, self._settings, self._allowance)
+        finally:
+            self._free.put(box)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for box in self._boxes:
+            box.close()  # a thread that still waits for it finds it gone
+        self._threads.shutdown()
 
-    def submit(self, batch: Batch, settings: IndexSettings) -> Future[bytes] | None:
-        """None when the workers died meanwhile: the batch is then done file by file."""
-        from concurrent.futures.process import BrokenProcessPool
 
+def _extract(
+    box: Sandbox, batch: Batch, settings: IndexSettings, allowance: limits.Allowance
+) -> list[Extraction]:
+    """Every file of a batch. One that ends its process is done again as text; the rest goes on in a new process."""
+    found: list[Extraction] = []
+    stalled_at = -1
+    while len(found) < len(batch):
+        text_only = textonly.BUDGET if allowance.spent else ""
+        rest = [(path, data, text_only) for path, data in batch[len(found) :]]
         try:
-            return self._open().submit(_extract_batch, batch, settings)
-        except BrokenProcessPool:
-            self._pool = None
-            return None
-
-    def result(self, future: Future[bytes] | None) -> list[Extraction] | None:
-        from concurrent.futures.process import BrokenProcessPool
-
-        try:
-            return _unpacked(future.result()) if future is not None else None
-        except BrokenProcessPool:
-            self._pool = None
-            return None
-
-    def alone(self, path: str, data: bytes, settings: IndexSettings) -> Extraction:
-        found = self.result(self.submit([(path, data)], settings) or self.submit([(path, data)], settings))
-        if found is not None:
-            return found[0]
-        from gitindex.extract.extractor import extract
-
-        return extract(path, data, settings, text_only=True)
-
-    def _open(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            from concurrent.futures import ProcessPoolExecutor
-            from multiprocessing import get_context
-
-            # Forking a process that holds a heartbeat thread is not safe; spawned workers import the extractor only.
-            self._pool = ProcessPoolExecutor(
-                self._count, mp_context=get_context("spawn"), initializer=gc.disable
-            )
-        return self._pool
+            for seconds, packed in box.stream(_WORKER, "extract_files", rest, settings):
+                allowance.charge(seconds, len(batch[len(found)][1]))
+                found.append(_unpacked(packed))
+        except SandboxDied as death:
+            if isinstance(death, SandboxStalled) and stalled_at != len(found):
+                stalled_at = len(found)  # somebody stopped the process: once, that is not the file's fault
+                continue
+            path, data = batch[len(found)]
+            allowance.charge(limits.seconds_for(len(data)), len(data))
+            found.append(_extract_text(box, path, data, settings, death.reason))
+    return found
 
 
-def _extract_batch(batch: Batch, settings: IndexSettings) -> bytes:
-    from gitindex.extract.extractor import extract
+def _extract_text(box: Sandbox, path: str, data: bytes, settings: IndexSettings, reason: str) -> Extraction:
+    """A file that exceeded a limit, as text; as nothing but its name where even that exceeds one."""
+    try:
+        [(_, packed)] = box.stream(_WORKER, "extract_files", [(path, data, reason)], settings)
+    except SandboxDied as death:
+        return Extraction(
+            language_of(path, data[:256]), True, 0, "", (), (), (), (), (), None, True, death.reason
+        )
+    return _unpacked(packed)
 
-    return marshal.dumps([_plain(extract(path, data, settings)) for path, data in batch], _MARSHAL)
 
-
-def _plain(found: Extraction) -> tuple[Any, ...]:
-    rows = (tuple(map(_whole, part)) for part in found[4:9])
-    return (*found[:4], *rows, found.entity and found.entity[:], found.truncated)
-
-
-def _unpacked(packed: bytes) -> list[Extraction]:
+def _unpacked(found: tuple[Any, ...]) -> Extraction:
     """Chunks and entities as they were; the other rows stay plain tuples, which equal them and are only stored."""
-    found: list[tuple[Any, ...]] = marshal.loads(packed)  # noqa: S302 - from our own worker
-    return [
-        Extraction._make((*one[:8], tuple(map(Chunk._make, one[8])), one[9] and Entity(*one[9]), one[10]))
-        for one in found
-    ]
+    chunks = tuple(map(Chunk._make, found[8]))
+    return Extraction._make((*found[:8], chunks, found[9] and Entity(*found[9]), *found[10:]))
+
+
+def _files(group: list[tuple[T, str, bytes]]) -> Batch:
+    return [(path, data) for _, path, data in group]
+
+
+def _tags(group: list[tuple[T, str, bytes]]) -> list[T]:
+    return [tag for tag, _, _ in group]

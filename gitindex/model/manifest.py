@@ -89,6 +89,7 @@ class Counts:
     tombstones_added: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
     languages: Mapping[str, int] = field(default_factory=dict)
+    text_only: Mapping[str, int] = field(default_factory=dict)  # indexed without syntax, by limit (EL-8)
 
 
 @frozen
@@ -157,6 +158,7 @@ class Manifest:
                 **asdict(self.counts),
                 "skipped": dict(self.counts.skipped),
                 "languages": dict(self.counts.languages),
+                "text_only": dict(self.counts.text_only),
             },
             "embedding": {"identity": self.embedder, "dimension": self.dimension},
             "timings_ms": dict(self.timings_ms),

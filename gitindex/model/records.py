@@ -24,6 +24,7 @@ class FileRecord(NamedTuple):
     truncated: bool = False
     file_hash: str = ""
     interface_hash: str = ""
+    text_only: str = ""  # the limit that kept its syntax out (extract.limits), "" for none
 
 
 class OverlayEntry(NamedTuple):

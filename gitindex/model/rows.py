@@ -87,3 +87,4 @@ class Extraction(NamedTuple):
     chunks: tuple[Chunk, ...]
     entity: Entity | None
     truncated: bool = False  # the chunk cap cut the file
+    text_only: str = ""  # the limit that kept its syntax out (extract.limits), "" for none

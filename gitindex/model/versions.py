@@ -18,7 +18,7 @@ MATRIX: dict[str, Range] = {
     "index_state": Range(1, 1, 1),
     "writer_lease": Range(1, 1, 1),
     "chunk_rows": Range(1, 1, 1),
-    "facts": Range(2, 2, 2),
+    "facts": Range(3, 3, 3),
     "lexical": Range(1, 1, 1),
     "scip_facts": Range(2, 2, 2),
     "control": Range(1, 1, 1),

@@ -66,7 +66,15 @@ def add_file_notes(graph: Graph, view: SnapshotView) -> None:
     """Say where facts may be incomplete."""
     for path in sorted(_files(graph)):
         record = view.record(path)
-        if record is not None and record.parse_error:
+        if record is not None and record.text_only:
+            graph.notes.append(
+                Note(
+                    "text_only",
+                    path,
+                    f"the file exceeded its {record.text_only} limit; its calls are not known",
+                )
+            )
+        elif record is not None and record.parse_error:
             graph.notes.append(Note("parse_error", path, "the file has syntax errors; calls may be missing"))
         if record is not None and record.truncated:
             graph.notes.append(Note("truncated_file", path, "the file is too long to be indexed completely"))

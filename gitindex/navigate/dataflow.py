@@ -7,8 +7,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from tree_sitter import Parser
-
 from gitindex.extract import grammars
 
 if TYPE_CHECKING:
@@ -69,8 +67,7 @@ def statements(language: str, data: bytes, line: int) -> list[Statement] | None:
     """
     if language not in grammars.SPECS or len(data) > _MOST:
         return None
-    # A parser of our own: calls come from many threads, and a parser serves one at a time.
-    tree = Parser(grammars.grammar(language)).parse(data)
+    tree = grammars.parse(language, data)
     return _Reader(data).statements(tree.root_node, line - 1)
 
 

@@ -11,7 +11,7 @@ LIMIT = 50
 
 
 class Note(NamedTuple):
-    type: str  # ambiguous_call | external_calls | parse_error | truncated_file
+    type: str  # ambiguous_call | external_calls | parse_error | text_only | truncated_file
     file: str
     detail: str
     symbol_id: str | None = None

@@ -6,8 +6,10 @@ between; a loop also carries writes back to its start. So a slice may hold a sta
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from gitindex.extract import limits, sandbox
 from gitindex.navigate.dataflow import Statement, statements
 
 BACKWARD = "backward"
@@ -16,7 +18,24 @@ BOTH = "both"
 
 
 def slice_lines(language: str, text: str, line: int, name: str, direction: str) -> dict[str, Any] | None:
-    """The slice as values; None when the language has no grammar. An unknown name gives no lines."""
+    """The slice as values; None when the language has no grammar. An unknown name gives no lines.
+
+    Raises SandboxDied when the file takes more time or memory than a file may (EL-8).
+    """
+    with sandbox.borrowed() as box:
+        [found] = box.stream(__name__, "compute", language, text, line, name, direction)
+    return found  # type: ignore[no-any-return]
+
+
+def compute(
+    language: str, text: str, line: int, name: str, direction: str
+) -> Iterator[dict[str, Any] | None]:
+    """`slice_lines` where it may end its process: in a sandbox."""
+    with limits.enforced(len(text)):
+        yield _compute(language, text, line, name, direction)
+
+
+def _compute(language: str, text: str, line: int, name: str, direction: str) -> dict[str, Any] | None:
     found = statements(language, text.encode("utf-8", "surrogatepass"), line)
     if found is None:
         return None

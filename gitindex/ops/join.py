@@ -37,7 +37,7 @@ def joined(parts: Sequence[Manifest], snapshot_id: str) -> Manifest:
 
 def _sum(counts: Iterable[Counts]) -> Counts:
     numbers: Counter[str] = Counter()
-    groups: dict[str, Counter[str]] = {"skipped": Counter(), "languages": Counter()}
+    groups: dict[str, Counter[str]] = {"skipped": Counter(), "languages": Counter(), "text_only": Counter()}
     for one in counts:
         for name in Counts.__dataclass_fields__:
             if name in groups:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitindex import config
+from gitindex.extract import sandbox
 from gitindex.extract.embed.registry import open_embedder
 from gitindex.git.repo import tracked
 from gitindex.indexing.compose import marker
@@ -76,6 +77,8 @@ def locked_sync(
         if not options.allow_degraded:
             refuse_failures(plan)
         planned = time.monotonic()
+        if plan.write and crew is None:
+            sandbox.prepare()
         job = Job(codebase, options, held, txn, base, source, progress, crew)
         with indexing_state(layout, rebuild=base.view is None) as track, steps.timed() as heard:
             task = _task(job, track)
@@ -97,6 +100,7 @@ def _current(seen: Outlook, held: lease.Lease, layout: Layout) -> bool:
 
 def load() -> None:
     """Import now what a publish imports late: for a caller that has to wait for something else anyway."""
+    sandbox.prepare()
     chunks.load()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gitindex.errors import UsageError
+from gitindex.extract.sandbox import SandboxDied
 from gitindex.model.records import FileRecord
 from gitindex.navigate import callgraph as graphs
 from gitindex.navigate import diagram, facts, imports, notes, repomap, symbol, where
@@ -74,6 +75,7 @@ def outline(codebase: Codebase, path: str, options: ReadOptions) -> dict[str, An
             language=record.language,
             lines=record.lines,
             parse_error=record.parse_error,
+            text_only=record.text_only,
             symbols=entries,
             precision="semantic" if exact else "syntactic",
             docs_left_out=shortened,
@@ -169,7 +171,11 @@ def slice_variable(
         text = read.texts.get(key)
         if record is None or record.skip or text is None:
             return _no_file(read, key)
-        found = slices.slice_lines(record.language, text.text, line, name, direction)
+        try:
+            found = slices.slice_lines(record.language, text.text, line, name, direction)
+        except SandboxDied as death:
+            told = f"{key}: a slice takes more than a file may ({death.reason} limit)"
+            return read.answer("unsupported", path=key, message=told)
         if found is None:
             return read.answer(
                 "unsupported", path=key, message=f"no slice for {record.language or 'this file'}"

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import NotARepository, UsageError
-from gitindex.extract.extractor import extract
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
 from gitindex.git.objects import open_objects
 from gitindex.git.repo import Head, Repo, head
 from gitindex.git.status import worktree
+from gitindex.indexing.pool import extract_one
 from gitindex.model.ids import blob_id
 from gitindex.model.settings import MAX_FILE_BYTES
 from gitindex.ops.codebase import Codebase
@@ -97,7 +97,7 @@ def _fact(
         if record is not None and record.content == content:
             interface = record.interface_hash
         elif isinstance(now, bytes):
-            interface = extract(path, now, read.codebase.settings.index).interface_hash
+            interface = extract_one(path, now, read.codebase.settings.index).interface_hash
     flags = ["contradicted_references"] if document.demoted else []
     flags += ["parse_error"] if record is not None and record.parse_error else []
     return FileFacts(content, document.blob, interface, document.syntax, tuple(flags))

@@ -33,6 +33,7 @@ def status(codebase: Codebase) -> dict[str, Any]:
         "segments": 0,
         "counts": {},
         "skipped": {},
+        "text_only": {},
         "fingerprints": {
             "config": codebase.fingerprint,
             "ignore": None,
@@ -93,6 +94,7 @@ def _describe(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) ->
         tombstones=manifest.tombstone_count,
         counts={**asdict(manifest.counts)},
         skipped=dict(manifest.counts.skipped),
+        text_only=dict(manifest.counts.text_only),
         degraded=manifest.degraded,
         errors=[asdict(error) for error in manifest.errors],
         semantic=[dict(item) for item in manifest.semantic],
@@ -103,7 +105,8 @@ def _describe(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) ->
     )
     answer["fingerprints"]["ignore"] = manifest.ignore_fingerprint
     answer.update(_pending(codebase, view, answer["problems"]))
-    answer["skipped_files"] = _skipped(view)
+    answer["skipped_files"] = _listed(view, "skip")
+    answer["text_only_files"] = _listed(view, "text_only") if manifest.counts.text_only else {}
 
 
 def _pending(codebase: Codebase, view: SnapshotView, problems: list[dict[str, Any]]) -> dict[str, Any]:
@@ -128,10 +131,10 @@ def _pending(codebase: Codebase, view: SnapshotView, problems: list[dict[str, An
     }
 
 
-def _skipped(view: SnapshotView) -> dict[str, list[str]]:
-    """Some paths for every reason: nothing is dropped in silence (EL-1)."""
+def _listed(view: SnapshotView, column: str) -> dict[str, list[str]]:
+    """Some paths for every reason in a column of the files: nothing is dropped in silence (EL-1, EL-8)."""
     found: dict[str, list[str]] = {}
-    for row in view.select("SELECT path, skip FROM file WHERE skip != '' ORDER BY skip, path"):
+    for row in view.select(f"SELECT path, {column} FROM file WHERE {column} != '' ORDER BY {column}, path"):  # noqa: S608
         paths = found.setdefault(row.values[0], [])
         if len(paths) < _LISTED:
             paths.append(row.path)

@@ -36,6 +36,7 @@ class Coverage:
     eligible: int
     indexed: int
     skipped: dict[str, int] = field(default_factory=dict)
+    text_only: dict[str, int] = field(default_factory=dict)  # indexed without syntax, by limit (EL-8)
     degraded: bool = False
     failed: int = 0
 
@@ -112,6 +113,7 @@ def coverage(manifest: Manifest) -> Coverage:
         eligible=counts.files_indexed + len(manifest.errors),
         indexed=counts.files_indexed,
         skipped=dict(counts.skipped),
+        text_only=dict(counts.text_only),
         degraded=manifest.degraded,
         failed=len(manifest.errors),
     )
@@ -164,7 +166,9 @@ def _dirty_text(count: int, current: int) -> str:
 
 def _coverage_text(found: Coverage) -> str:
     total = found.eligible + sum(found.skipped.values()) - found.failed
-    return f"{found.indexed:,} of {total:,} files" + (" (degraded)" if found.degraded else "")
+    remarks = ["degraded"] if found.degraded else []
+    remarks += [f"{sum(found.text_only.values()):,} as text only"] if found.text_only else []
+    return f"{found.indexed:,} of {total:,} files" + (f" ({', '.join(remarks)})" if remarks else "")
 
 
 def _trust_text(found: Trust) -> str:

@@ -28,7 +28,8 @@ CREATE TABLE file (
   id INTEGER PRIMARY KEY, path TEXT NOT NULL, path_ci TEXT NOT NULL, blob TEXT NOT NULL, content TEXT NOT NULL,
   link INTEGER NOT NULL, size INTEGER NOT NULL, skip TEXT NOT NULL, language TEXT NOT NULL, lines INTEGER NOT NULL,
   chunks INTEGER NOT NULL, symbols INTEGER NOT NULL, edges INTEGER NOT NULL, entities INTEGER NOT NULL,
-  parse_error INTEGER NOT NULL, truncated INTEGER NOT NULL, file_hash TEXT NOT NULL, interface_hash TEXT NOT NULL);
+  parse_error INTEGER NOT NULL, truncated INTEGER NOT NULL, file_hash TEXT NOT NULL, interface_hash TEXT NOT NULL,
+  text_only TEXT NOT NULL);
 CREATE TABLE symbol (
   file INTEGER NOT NULL, ordinal INTEGER NOT NULL, name TEXT NOT NULL, qualified_name TEXT NOT NULL,
   kind TEXT NOT NULL, line INTEGER NOT NULL, column INTEGER NOT NULL, end_line INTEGER NOT NULL,
@@ -61,7 +62,7 @@ INSERT INTO entity_fts(entity_fts) VALUES ('rebuild');
 """
 FILE_COLUMNS = (
     "path, blob, content, link, size, skip, language, lines, chunks, symbols, edges, entities, "
-    "parse_error, truncated, file_hash, interface_hash"
+    "parse_error, truncated, file_hash, interface_hash, text_only"
 )
 _BLOCK = 64  # rows of a statement; older SQLite allows it 999 values
 
@@ -90,7 +91,7 @@ class FactsWriter:
         file = self._next
         self._next += 1
         self._db.execute(
-            "INSERT INTO file VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO file VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (file, record.path, paths.casefold_key(record.path), *record[1:]),
         )
         if extraction is None:

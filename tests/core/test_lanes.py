@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import errno
-import multiprocessing
 import os
-import signal
+from collections.abc import Sequence
 from pathlib import Path
+from subprocess import Popen
 
+import psutil
 import pytest
 
+from gitindex import child
 from gitindex.errors import StorageFull
-from gitindex.extract import extractor
 from gitindex.git.repo import discover, tracked
 from gitindex.indexing import lanes
-from gitindex.model.settings import IndexSettings
 from gitindex.store import publish
 from tests import harness
 from tests.gitrepo import GitRepo
 
 FILES = {f"pkg{at % 7}/m{at}.py": f"def f{at}():\n    return g{at}({at})\n" for at in range(300)}
 SIDE_BY_SIDE = {"workers": 3}
-extract = extractor.extract
 
 
 @pytest.fixture
@@ -29,6 +27,17 @@ def large(repo: GitRepo) -> GitRepo:
     repo.commit("many", **FILES, **{"image.bin": b"\0\1\2", "notes.md": "# Notes\n"})
     repo.write("untracked.py", "def new(): pass\n")
     return repo
+
+
+def lane_processes() -> list[psutil.Process]:
+    """Those that run; an idle sandbox that ended by itself is reaped when the next one is needed."""
+    ours = psutil.Process(os.getpid()).children(recursive=True)
+    running = [process for process in ours if process.status() != psutil.STATUS_ZOMBIE]
+    return [
+        process
+        for process in running
+        if {"laneworker", "deadly"} & set(".".join(process.cmdline()).split("."))
+    ]
 
 
 def segments(root: Path, home: Path) -> int:
@@ -42,7 +51,7 @@ def test_side_by_side_equals_one_by_one(large: GitRepo, tmp_path: Path) -> None:
     assert harness.digest_of(large.root, tmp_path / "many") == harness.digest_of(large.root, tmp_path / "one")
     assert segments(large.root, tmp_path / "many") == SIDE_BY_SIDE["workers"]
     assert harness.audited(large.root, tmp_path / "many").clean
-    assert not multiprocessing.active_children()
+    assert not lane_processes()
 
 
 def test_a_crew_that_nobody_needs_is_dismissed(
@@ -61,7 +70,7 @@ def test_a_crew_that_nobody_needs_is_dismissed(
     harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
     assert hired == [SIDE_BY_SIDE["workers"]]
     assert segments(large.root, tmp_path / "index") == 1
-    assert not multiprocessing.active_children()
+    assert not lane_processes()
 
 
 def test_the_number_of_tracked_files_is_a_hint(large: GitRepo) -> None:
@@ -74,25 +83,25 @@ def test_the_number_of_tracked_files_is_a_hint(large: GitRepo) -> None:
     assert tracked(found) == 0
 
 
-def fatal(path: str, data: bytes, settings: IndexSettings, *, text_only: bool = False) -> object:
-    if path == "pkg0/m77.py" and not text_only:
-        os.kill(os.getpid(), signal.SIGSEGV)
-    return extract(path, data, settings, text_only=text_only)
+@pytest.fixture
+def our_lanes(monkeypatch: pytest.MonkeyPatch):
+    """Lanes that go wrong in a way of their own (`deadly`)."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    start = child.start
+
+    def choose(how: str) -> None:
+        def started(module: str, *arguments: str, descriptors: Sequence[int] = ()) -> Popen[bytes]:
+            if module != lanes.WORKER:
+                return start(module, *arguments, descriptors=descriptors)
+            return start("tests.core.deadly", how, *arguments, descriptors=descriptors)
+
+        monkeypatch.setattr(child, "start", started)
+
+    return choose
 
 
-def deadly(*arguments: object) -> None:
-    """A lane whose grammar crashes at one file."""
-    extractor.extract = fatal  # type: ignore[assignment]
-    labour(*arguments)
-
-
-labour = lanes._labour
-
-
-def test_a_lane_that_dies_costs_no_index(
-    large: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lanes, "_labour", deadly)
+def test_a_lane_that_dies_costs_no_index(large: GitRepo, tmp_path: Path, our_lanes) -> None:
+    our_lanes("crash")
     harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
     assert segments(large.root, tmp_path / "index") == 1, "written again, by one lane"
     assert harness.digest_of(large.root, tmp_path / "index") == harness.clean_digest(
@@ -100,23 +109,21 @@ def test_a_lane_that_dies_costs_no_index(
     )
 
 
-def failing(*arguments: object) -> None:
-    """A lane that meets a full disk when it finishes."""
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    lanes.Lane.finish = full  # type: ignore[assignment,method-assign]
-    labour(*arguments)
-
-
-def test_what_a_lane_cannot_do_is_raised_here(
-    large: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_stopped_lane_costs_no_index(
+    large: GitRepo, tmp_path: Path, our_lanes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "_labour", failing)
+    """It answers nothing, and its lease is kept alive all the while: only a deadline helps."""
+    our_lanes("stop")
+    monkeypatch.setattr(lanes, "PATIENCE", 3.0)
+    harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
+    assert segments(large.root, tmp_path / "index") == 1, "written again, by one lane"
+
+
+def test_what_a_lane_cannot_do_is_raised_here(large: GitRepo, tmp_path: Path, our_lanes) -> None:
+    our_lanes("full")
     with pytest.raises(StorageFull):
         harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
-    assert not multiprocessing.active_children()
+    assert not lane_processes()
     staging = harness.codebase(large.root, tmp_path / "index").layout.base / "staging"
     assert not any(staging.iterdir()), "a failed try leaves nothing behind"
 
@@ -130,4 +137,4 @@ def test_an_interrupted_build_leaves_no_lane(
     monkeypatch.setattr(publish.Staged, "__init__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
-    assert not multiprocessing.active_children()
+    assert not lane_processes()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitindex.extract import grammars
 from gitindex.extract.extractor import extract
+from gitindex.indexing.pool import extract_one
 from gitindex.model.settings import IndexSettings
 
 SUFFIXES = [
@@ -45,17 +45,10 @@ HOSTILE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What costs seconds before it is given up costs a fraction here."""
-    monkeypatch.setattr(grammars, "_BUDGET_BASE", 0.1)
-    monkeypatch.setattr(grammars, "_BUDGET_PER_BYTE", 2e-6)
-
-
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_hostile_bytes(suffix: str) -> None:
     for name, data in HOSTILE.items():
-        found = extract(f"a.{suffix}", data, IndexSettings())
+        found = extract_one(f"a.{suffix}", data, IndexSettings())
         assert found.chunks, name
         assert len(found.chunks) <= 2000
 
@@ -89,8 +82,9 @@ def test_torn_sources(suffix: str) -> None:
 
 
 def test_a_quadratic_parse_is_given_up() -> None:
-    """100 kB of quotes keep this grammar busy for minutes."""
-    found = extract("a.js", b"'" * 100_000, IndexSettings())
+    """EL-8: 100 kB of quotes keep this grammar busy for minutes."""
+    found = extract_one("a.js", b"'" * 100_000, IndexSettings())
+    assert found.text_only == "time"
     assert found.parse_error
     assert not found.symbols
     assert len(found.chunks) > 100

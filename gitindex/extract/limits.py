@@ -1,0 +1,88 @@
+"""How much processor time and memory one file may take, enforced by the kernel (EL-8).
+
+A grammar is C code: nothing in the process can stop it. So the process that parses may die, and it does when a limit is
+exceeded: SIGPROF ends it when its time is up, an allocation beyond the memory limit aborts it. Whoever started the
+process then indexes the file as text. Never call `enforced` in a process that must live.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gitindex.model.textonly import CRASH, MEMORY, TIME
+
+_MIB = 1024 * 1024
+_SECONDS = 3.0
+_SECONDS_PER_BYTE = 2.0 / _MIB
+_MEMORY = 192 * _MIB
+_MEMORY_PER_BYTE = 48  # a syntax tree takes 10 to 30 times its text, what is read off it the rest
+_USUAL_SECONDS = 0.5
+_USUAL_SECONDS_PER_BYTE = 1.0 / _MIB
+_SLOW_SECONDS = 30.0
+_STATM = Path("/proc/self/statm")
+
+
+def seconds_for(size: int) -> float:
+    """Processor time that a file of `size` bytes may take."""
+    return _SECONDS + size * _SECONDS_PER_BYTE
+
+
+def memory_for(size: int) -> int:
+    """Bytes that a process may allocate on top of what it has, for a file of `size` bytes."""
+    return _MEMORY + size * _MEMORY_PER_BYTE
+
+
+@contextmanager
+def enforced(size: int) -> Iterator[None]:
+    """Within this, the process dies when a file of `size` bytes takes more than it may.
+
+    Raises MemoryError where it was Python that asked for the memory.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    here = _allocated()
+    if here:
+        soft = here + memory_for(size)
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (soft if most == resource.RLIM_INFINITY else min(soft, most), most)
+        )
+    signal.setitimer(signal.ITIMER_PROF, seconds_for(size))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def _allocated() -> int:
+    """What RLIMIT_DATA counts: private writable memory. 0 where the kernel does not say (macOS)."""
+    try:
+        return int(_STATM.read_bytes().split()[5]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def reason_of(exit_code: int) -> str:
+    """Why a process that enforced limits on itself died."""
+    if exit_code == -signal.SIGPROF:
+        return TIME
+    # tree-sitter aborts when it gets no memory; the kernel kills when the machine has none.
+    return MEMORY if exit_code in (-signal.SIGABRT, -signal.SIGKILL) else CRASH
+
+
+class Allowance:
+    """What one sync may spend on files that take much longer than their size explains. Once it is spent, the rest of
+    the files is indexed as text: thousands of slow files must not keep a hook busy for hours."""
+
+    def __init__(self, seconds: float = _SLOW_SECONDS) -> None:
+        self._left = seconds
+
+    @property
+    def spent(self) -> bool:
+        return self._left <= 0
+
+    def charge(self, seconds: float, size: int) -> None:
+        self._left -= max(0.0, seconds - _USUAL_SECONDS - size * _USUAL_SECONDS_PER_BYTE)

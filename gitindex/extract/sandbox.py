@@ -1,0 +1,201 @@
+"""Our end of a process that parses (`worker`): it may die, hang or be stopped, and nothing here waits for it for ever.
+
+An idle process is kept for the next question of this one: starting it costs more than parsing a few files.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import pickle
+import select
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from gitindex import child
+from gitindex.errors import WorkerFailed
+from gitindex.extract import limits
+from gitindex.extract.worker import END, EXCEEDED, HEADER, VALUE
+from gitindex.model import textonly
+
+PATIENCE = (
+    60.0  # seconds without a sign of life; a process that computes is ended by its own limit long before
+)
+_MODULE = "gitindex.extract.worker"
+_READ = 1 << 20
+_STARTS = 3
+_idle: list[tuple[int, Sandbox]] = []  # the process that owns it: a fork must not use its parent's
+_lock = threading.Lock()
+
+
+class SandboxDied(Exception):
+    """The process ended, or was ended, without an answer; `reason` is one of `model.textonly`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class SandboxStalled(SandboxDied):
+    """It gave no sign of life, and computed nothing either: somebody stopped it."""
+
+
+class _Ended(Exception):
+    """The process ended by itself."""
+
+
+class Sandbox:
+    """One process, started when it is needed and started again after it died."""
+
+    def __init__(self) -> None:
+        self._process: child.Process | None = None
+        self._buffer = bytearray()
+
+    def start(self) -> None:
+        """Start the process now, if there is none: it loads while the caller does something else."""
+        if self._process is not None and self._process.poll() is not None:
+            self.close()
+        if self._process is None:
+            self._process = child.start(_MODULE)
+            self._buffer.clear()
+            for pipe in (self._process.stdin, self._process.stdout):
+                assert pipe is not None
+                os.set_blocking(pipe.fileno(), False)
+
+    def stream(self, module: str, name: str, *arguments: object) -> Iterator[Any]:
+        """What the generator function `module`.`name` yields for `arguments`, as plain values.
+
+        Raises SandboxDied when the process did, WorkerFailed for a mistake in the function or the installation.
+        """
+        body = pickle.dumps((module, name, arguments), pickle.HIGHEST_PROTOCOL)
+        complete = False
+        try:
+            kind, value = self._ask(HEADER.pack(len(body)), body)
+            while kind == VALUE:
+                yield value
+                kind, value = self._reply()
+            complete = kind in (END, EXCEEDED)
+        except _Ended as error:
+            raise SandboxDied(textonly.CRASH) from error
+        finally:
+            if not complete:  # it is in the middle of something that nobody waits for
+                self.close()
+        if kind == EXCEEDED:
+            raise SandboxDied(value)
+        if kind != END:
+            raise WorkerFailed(f"the process that reads files failed: {value}")
+
+    def _ask(self, *parts: bytes) -> tuple[str, Any]:
+        """The first reply. A process that had ended by itself, idle or grown, is replaced and asked again."""
+        for _ in range(_STARTS):
+            self.start()
+            try:
+                self._send(*parts)
+                return self._reply()
+            except _Ended:
+                continue
+        raise WorkerFailed("the process that reads files ends as soon as it is started")
+
+    def close(self) -> None:
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                assert pipe is not None
+                pipe.close()
+        process.wait()
+
+    def _send(self, *parts: bytes) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        pipe = self._process.stdin.fileno()
+        for part in parts:
+            rest = memoryview(part)
+            while rest:
+                self._wait(pipe, select.POLLOUT)
+                try:
+                    rest = rest[os.write(pipe, rest) :]
+                except BlockingIOError:
+                    continue
+                except BrokenPipeError as error:
+                    raise self._death() from error
+
+    def _reply(self) -> tuple[str, Any]:
+        size = HEADER.unpack(self._take(HEADER.size))[0]
+        kind, value = marshal.loads(self._take(size))  # noqa: S302 - plain values of our own process
+        return kind, value
+
+    def _take(self, count: int) -> bytes:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        while len(self._buffer) < count:
+            self._wait(pipe, select.POLLIN)
+            try:
+                data = os.read(pipe, _READ)
+            except BlockingIOError:
+                continue
+            if not data:
+                raise self._death()
+            self._buffer += data
+        taken = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return taken
+
+    def _wait(self, pipe: int, event: int) -> None:
+        """Until the pipe is ready. A process that computes is left to its own limit; one that does not is ended."""
+        poll = select.poll()
+        poll.register(pipe, event)
+        used = self._processor_time()
+        while not poll.poll(PATIENCE * 1000):
+            now = self._processor_time()
+            if now == used:
+                self.close()
+                raise SandboxStalled(textonly.TIME)
+            used = now
+
+    def _processor_time(self) -> str:
+        """Clock ticks the process has used, as the kernel writes them; the clock itself where it does not."""
+        assert self._process is not None
+        try:
+            with open(f"/proc/{self._process.pid}/stat", encoding="utf-8", errors="replace") as stat:
+                return " ".join(stat.read().rpartition(")")[2].split()[11:13])
+        except OSError:
+            return str(time.monotonic() // (4 * PATIENCE))
+
+    def _death(self) -> Exception:
+        """A signal means that a limit was exceeded; an exit code that the process could not do its work."""
+        assert self._process is not None
+        code = self._process.wait()
+        self.close()
+        if code > 0:
+            return WorkerFailed(f"the process that reads files failed with exit code {code}")
+        return SandboxDied(limits.reason_of(code)) if code else _Ended()
+
+
+@contextmanager
+def borrowed() -> Iterator[Sandbox]:
+    """A sandbox of one's own for a while; the last one used is kept."""
+    with _lock:
+        box = next((box for owner, box in _idle if owner == os.getpid()), None) or Sandbox()
+        _idle.clear()
+    try:
+        yield box
+    except BaseException:
+        box.close()  # it may be in the middle of an answer
+        raise
+    with _lock:
+        spare, _idle[:] = [box for owner, box in _idle if owner == os.getpid()], [(os.getpid(), box)]
+    for other in spare:
+        other.close()
+
+
+def prepare() -> None:
+    """Start a process that will be needed soon."""
+    with borrowed() as box:
+        box.start()
