@@ -16,8 +16,8 @@ from pathlib import Path
 from gitindex.model.textonly import CRASH, MEMORY, TIME
 
 _MIB = 1024 * 1024
-_SECONDS = 3.0
-_SECONDS_PER_BYTE = 2.0 / _MIB
+_SECONDS = 2.5
+_SECONDS_PER_BYTE = 1.5 / _MIB
 _MEMORY = 192 * _MIB
 _MEMORY_PER_BYTE = 48  # a syntax tree takes 10 to 30 times its text, what is read off it the rest
 _USUAL_SECONDS = 0.5
