@@ -21,6 +21,7 @@ from gitindex.extract.embed.registry import embedder_identity
 from gitindex.extract.tokens import TOKENS_VERSION
 from gitindex.extract.versions import CHUNKER_VERSION, EXTRACTOR_VERSION, GRAMMAR_VERSION
 from gitindex.model import versions
+from gitindex.model.foreign import MAX_NAME, one_line, quoted
 from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import (
     EmbedSettings,
@@ -37,6 +38,7 @@ IGNORE_NAME = ".gitindexignore"
 RANKING_VERSION = "3"
 _MAX_CONFIG_BYTES = 64 * 1024
 _REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
+_BARE = re.compile(r"[a-z_.]{1,40}")  # what our own keys look like; any other name is the file's word
 _PROVIDERS = ("none", "static", "fake", "sentence-transformers")
 
 
@@ -106,7 +108,9 @@ def parse(data: bytes | None) -> Settings:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{FILE_NAME} is not UTF-8: {error}") from error
     except ValueError as error:
-        raise ConfigError(f"{FILE_NAME}: {error}", hint=f"fix {FILE_NAME}") from error
+        raise ConfigError(
+            f"{FILE_NAME}: {one_line(str(error), MAX_NAME)}", hint=f"fix {FILE_NAME}"
+        ) from error
     reader = _Reader(text)
     known = {"index", "embedding", "query", "remote"}
     for name, value in tables.items():
@@ -175,8 +179,11 @@ class _Reader:
 
     def error(self, table: str, key: str, message: str) -> ConfigError:
         name = f"{table}.{key}" if key else table
+        shown = name if _BARE.fullmatch(name) else quoted(name)
         return ConfigError(
-            f"{FILE_NAME} line {self._line(table, key)}: {name}: {message}", hint=f"fix {FILE_NAME}", key=name
+            f"{FILE_NAME} line {self._line(table, key)}: {shown}: {message}",
+            hint=f"fix {FILE_NAME}",
+            key=shown,
         )
 
     def only(self, name: str, table: Mapping[str, Any], allowed: set[str]) -> None:
@@ -187,19 +194,19 @@ class _Reader:
     def text(self, name: str, table: Mapping[str, Any], key: str, default: str) -> str:
         value = table.get(key, default)
         if not isinstance(value, str):
-            raise self.error(name, key, f"must be text, found {value!r}")
+            raise self.error(name, key, f"must be text, found {_found(value)}")
         return value
 
     def flag(self, name: str, table: Mapping[str, Any], key: str, default: bool) -> bool:
         value = table.get(key, default)
         if not isinstance(value, bool):
-            raise self.error(name, key, f"must be true or false, found {value!r}")
+            raise self.error(name, key, f"must be true or false, found {_found(value)}")
         return value
 
     def number(self, name: str, table: Mapping[str, Any], key: str, default: int, low: int, high: int) -> int:
         value = table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.error(name, key, f"must be a whole number, found {value!r}")
+            raise self.error(name, key, f"must be a whole number, found {_found(value)}")
         if not low <= value <= high:
             raise self.error(name, key, f"must be between {low} and {high}, found {value}")
         return value
@@ -207,13 +214,13 @@ class _Reader:
     def texts(self, name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
         value = table.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.error(name, key, f"must be a list of texts, found {value!r}")
+            raise self.error(name, key, f"must be a list of texts, found {_found(value)}")
         return tuple(value)
 
     def globs(self, name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
         for glob in (found := self.texts(name, table, key)):
             if not glob or glob.startswith(("/", "!")) or ".." in glob.split("/") or "\0" in glob:
-                raise self.error(name, key, f"{glob!r} must be a pattern below the repository root")
+                raise self.error(name, key, f"{quoted(glob)} must be a pattern below the repository root")
         return found
 
     def _line(self, table: str, key: str) -> int:
@@ -264,7 +271,9 @@ def _embedding(reader: _Reader, table: Mapping[str, Any]) -> EmbedSettings:
         provider, _, rest = provider.partition(":")
         model, _, revision = rest.partition("@")
     if provider not in _PROVIDERS:
-        raise reader.error("embedding", "provider", f"{provider!r} is not one of {', '.join(_PROVIDERS)}")
+        raise reader.error(
+            "embedding", "provider", f"{quoted(provider)} is not one of {', '.join(_PROVIDERS)}"
+        )
     if provider == "sentence-transformers" and not model:
         raise reader.error("embedding", "provider", "needs a model: sentence-transformers:<model>[@revision]")
     return EmbedSettings(
@@ -293,15 +302,26 @@ def _remote(reader: _Reader, table: Mapping[str, Any]) -> RemoteProposal:
     reader.only("remote", table, {"url", "keys", "branches", "repository"})
     url = reader.text("remote", table, "url", "")
     if url and not url.startswith(("s3://", "file://")):
-        raise reader.error("remote", "url", f"{url!r} must start with s3:// or file://")
+        raise reader.error("remote", "url", f"{quoted(url)} must start with s3:// or file://")
+    if not url.isprintable() or " " in url:
+        raise reader.error("remote", "url", f"{quoted(url)} must be one printable word")
     repository = reader.text("remote", table, "repository", "")
     if repository and not _REPOSITORY.fullmatch(repository):
-        raise reader.error("remote", "repository", f"{repository!r} is not a repository id")
+        raise reader.error("remote", "repository", f"{quoted(repository)} is not a repository id")
     return RemoteProposal(
         url,
         reader.texts("remote", table, "keys"),
         reader.texts("remote", table, "branches"),
         repository,
+    )
+
+
+def _found(value: object) -> str:
+    """A value of the file in a message: as it is where it can only be short, else its first characters."""
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else quoted(value if isinstance(value, str) else repr(value))
     )
 
 

@@ -13,7 +13,6 @@ that was published. Any doubt (no note, another inode, another root, another fin
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from typing import Any, Protocol
 
 from gitindex import config
 from gitindex.errors import Gated, IncompatibleVersion, IntegrityError, StoreCorrupt
+from gitindex.model.foreign import argument
 from gitindex.model.frozen import field, frozen
 from gitindex.model.proof import Outcome, Proof, ProofReason
 from gitindex.model.settings import Settings
@@ -284,7 +284,7 @@ def action(root: Path, name: str) -> dict[str, Any]:
     return {
         "tool": "manage_index",
         "args": {"action": name, "path": str(root)},
-        "command": f"gitindex {_COMMANDS[name]} --path {shlex.quote(str(root))}",
+        "command": f"gitindex {_COMMANDS[name]} --path {argument(str(root))}",
     }
 
 

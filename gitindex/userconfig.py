@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import ConfigError
+from gitindex.model.foreign import argument
 from gitindex.model.frozen import frozen
 
 FILE_NAME = "config.toml"
@@ -34,9 +35,9 @@ def read_user_config(home: Path) -> UserConfig:
     except (FileNotFoundError, NotADirectoryError):
         return UserConfig()
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}", hint=f"fix {path}") from error
+        raise ConfigError(f"{path}: {error.strerror}", hint=f"fix {argument(str(path))}") from error
     if len(data) > _MAX_BYTES:
-        raise ConfigError(f"{path} is larger than {_MAX_BYTES} bytes", hint=f"fix {path}")
+        raise ConfigError(f"{path} is larger than {_MAX_BYTES} bytes", hint=f"fix {argument(str(path))}")
     return _parse(path, data)
 
 
@@ -46,7 +47,7 @@ def _parse(path: Path, data: bytes) -> UserConfig:
     try:
         tables = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: {error}", hint=f"fix {path}") from error
+        raise ConfigError(f"{path}: {error}", hint=f"fix {argument(str(path))}") from error
     reader = _Reader(path)
     reader.only("", tables, {"shared", "index", "git", "mcp", "models"})
     index = reader.table(tables, "index")
@@ -71,7 +72,9 @@ class _Reader:
         self._path = path
 
     def error(self, key: str, message: str) -> ConfigError:
-        return ConfigError(f"{self._path}: {key}: {message}", hint=f"fix {self._path}", key=key)
+        return ConfigError(
+            f"{self._path}: {key}: {message}", hint=f"fix {argument(str(self._path))}", key=key
+        )
 
     def only(self, prefix: str, table: Mapping[str, Any], allowed: set[str]) -> None:
         for key in table:

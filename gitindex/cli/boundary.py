@@ -12,6 +12,7 @@ import click
 from gitindex.cli import output
 from gitindex.config import environment
 from gitindex.errors import Gated, GitindexError, OutputFailed, StoreUnwritable
+from gitindex.model.foreign import argument
 
 _SHOWN_BY_CLICK = frozenset({"--help", "-h", "--version"})
 
@@ -87,7 +88,10 @@ def _usage(error: click.ClickException, as_json: bool) -> int:
             {"status": "error", "error": {"code": "usage", "message": error.format_message(), "hint": None}}
         )
     else:
-        error.show(sys.stderr)
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        if context is not None:
+            output.write_lines(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n")
+        output.write_error(f"Error: {error.format_message()}")
     return 2
 
 
@@ -106,6 +110,9 @@ def _named(error: GitindexError, as_json: bool) -> int:
         _write_json(envelope if isinstance(envelope, dict) else fallback)
     else:
         output.write_error(f"gitindex: {error.message}")
+        example = error.detail.get("example")
+        if isinstance(example, str):
+            output.write_lines(example)
         if error.hint:
             output.write_error(f"  next: {error.hint}")
     return error.exit_code
@@ -113,14 +120,13 @@ def _named(error: GitindexError, as_json: bool) -> int:
 
 def _denied(error: PermissionError) -> GitindexError:
     """Somebody else made it, or ran us as somebody else once; not a defect."""
-    import shlex
     from pathlib import Path
 
     from gitindex.hooks import owner
 
     where = Path(os.fsdecode(error.filename or "."))
     return StoreUnwritable(
-        f"permission denied: {where} belongs to {owner.name(where)}", hint=f"ls -ld {shlex.quote(str(where))}"
+        f"permission denied: {where} belongs to {owner.name(where)}", hint=f"ls -ld {argument(str(where))}"
     )
 
 
@@ -139,7 +145,6 @@ def _unexpected(error: BaseException, as_json: bool) -> int:
 
         traceback.print_exc()
     else:
-        sys.stderr.write(
-            f"gitindex: unexpected {summary}\n  next: run again with GITINDEX_DEBUG=1 and report it\n"
-        )
+        output.write_error(f"gitindex: unexpected {summary}")
+        output.write_error("  next: run again with GITINDEX_DEBUG=1 and report it")
     return 1

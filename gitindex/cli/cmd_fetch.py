@@ -10,6 +10,7 @@ from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.cli.transfer import transfer_bar
+from gitindex.model.foreign import quoted
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.fetch import FetchOptions, fetch
 from gitindex.ops.fetchreport import FetchReport
@@ -44,13 +45,13 @@ def report_text(report: FetchReport) -> str:
         ),
         ("reused", f"{output.size(report.bytes['reused'])} in {report.objects['reused']:,} objects"),
         ("caught up", local or "nothing to do"),
-        ("signed by", f"{report.signer} ({report.builder})"),
+        ("signed by", f"{report.signer} (builder: {quoted(report.builder)})"),
         ("time", f"{report.elapsed_ms} ms{_saved(report)}"),
         ("snapshot", report.snapshot_id),
     ]
-    lines = [f"fetched from {report.remote}", output.table(rows)]
+    lines = [output.name(f"fetched from {report.remote}"), output.table(rows)]
     lines += [f"now also trusted: {key} (handed over by a trusted key)" for key in report.rotated]
-    lines += [f"passed over: {one['message']}" for one in report.passed_over]
+    lines += [output.name(f"passed over: {one['message']}") for one in report.passed_over]
     return "\n".join(lines)
 
 

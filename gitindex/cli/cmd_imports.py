@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.reading import opened, reads, told
 from gitindex.navigate.callgraph import MAX_DEPTH
@@ -23,8 +24,8 @@ def run(
     data = import_graph(codebase, file, options, direction=direction, depth=depth)
     if data["status"] != "ok":
         return told(data, "")
-    lines = [f"{edge['from']}:{edge['line']} → {edge['to']}" for edge in data["edges"]]
-    lines += [f"outside: {', '.join(data['external'])}"] if data["external"] else []
+    lines = [output.name(f"{edge['from']}:{edge['line']} → {edge['to']}") for edge in data["edges"]]
+    lines += [output.name(f"outside: {', '.join(data['external'])}")] if data["external"] else []
     if data["leftOutEdges"]:
         lines.append(f"not shown: {data['leftOutEdges']:,} more imports; lower --depth")
     nothing = (
@@ -32,4 +33,4 @@ def run(
         if direction == IMPORTS
         else f"no indexed file imports {data['path']}"
     )
-    return told(data, "\n".join(lines) or nothing)
+    return told(data, "\n".join(lines) or output.name(nothing))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.reading import opened, reads, told
 from gitindex.navigate.outline import text as outline_text
@@ -17,5 +18,5 @@ def run(call: Call, file: str, stale_ok: bool, catch_up: bool, debug: bool) -> A
     codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
     data = outline(codebase, file, options)
     lines = outline_text(data.get("symbols", []))
-    empty = f"{data['path']} defines nothing" if data["status"] == "ok" else ""
+    empty = output.name(f"{data['path']} defines nothing") if data["status"] == "ok" else ""
     return told(data, "\n".join(lines) or empty)

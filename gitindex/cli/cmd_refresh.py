@@ -115,7 +115,9 @@ def _text(report: RefreshReport) -> str:
 
 
 def _lines(item: ContextReport) -> list[str]:
-    lines = [f"{item.outcome:<12} {item.context}  {item.tool}, {output.plural(item.files, 'file')}"]
+    lines = [
+        output.name(f"{item.outcome:<12} {item.context}  {item.tool}, {output.plural(item.files, 'file')}")
+    ]
     detail = item.detail
     if item.outcome == "refreshed" and detail:
         lines.append(
@@ -123,11 +125,11 @@ def _lines(item: ContextReport) -> list[str]:
             f"{detail['unchanged']:,} unchanged, {detail['buried']:,} gone; {detail['occurrences']:,} occurrences, "
             f"{detail['demoted']:,} contradicted, {detail['repaired']:,} repaired, {detail['unresolved']:,} unresolved"
         )
-        lines += [f"  left out, it crashes the tool: {path}" for path in detail["excluded"]]
-        lines += [f"  {remark}" for remark in detail["remarks"][:5]]
+        lines += [output.name(f"  left out, it crashes the tool: {path}") for path in detail["excluded"]]
+        lines += [output.name(f"  {remark}") for remark in detail["remarks"][:5]]
     if item.message:
         name = f"{item.diagnosis}: " if item.diagnosis else ""
-        lines.append(f"  {name}{item.message}")
+        lines.append(output.name(f"  {name}{item.message}"))
     if item.next:
         lines.append(f"  next: {item.next}")
     return lines

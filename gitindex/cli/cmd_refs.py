@@ -25,8 +25,11 @@ def run(call: Call, target: str, limit: int, stale_ok: bool, catch_up: bool, deb
 
 def _text(data: dict[str, Any]) -> str:
     if data["status"] != "ok":
-        return str(data["message"])
-    lines = [f"{item['path']}:{item['line']}:{item['column']}  definition" for item in data["definitions"]]
+        return output.name(data["message"])
+    lines = [
+        output.name(f"{item['path']}:{item['line']}:{item['column']}  definition")
+        for item in data["definitions"]
+    ]
     lines += _rows(data["references"])
     if data["candidates"]:
         lines += ["", f"{output.plural(data['unresolved_count'], 'occurrence')} where only the name agrees:"]

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import click
 
+from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.ops.codebase import open_codebase
@@ -30,7 +31,7 @@ def run(call: Call, dry_run: bool) -> Answer:
 
 
 def _text(report: RepairReport, dry_run: bool) -> str:
-    lines = [f"damaged: {path}" for path in report.damaged]
+    lines = [output.name(f"damaged: {path}") for path in report.damaged]
     lines.append(_SCOPES[report.scope])
     if not dry_run and report.scope not in ("none", "control"):
         lines.append(f"published {report.snapshot_id} ({report.files_rebuilt:,} files indexed again)")

@@ -86,7 +86,7 @@ def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
     parts = [_hit(item, codebase.root, mark) for item in found.hits]
     footer = [] if found.hits else ["no results" + (f" for {request.query!r}" if request.query else "")]
     if found.suggestions:
-        footer.append(f"did you mean: {', '.join(found.suggestions)}?")
+        footer.append(f"did you mean: {output.name(', '.join(found.suggestions))}?")
     if found.truncated:
         footer.append(output.style(_more(found, request.limit), dim=True))
     footer += [output.style(f"note: {note}", dim=True) for note in found.notes]
@@ -106,7 +106,7 @@ def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
 
 def _hit(hit: Hit, root: Path, mark: re.Pattern[str] | None) -> str:
     where = f"{hit.path}:{hit.matches[0] if hit.matches else hit.snippet_line}"
-    named = f"  {hit.symbol}" + (f" ({hit.kind})" if hit.kind else "") if hit.symbol else ""
+    named = f"  {output.name(hit.symbol)}" + (f" ({hit.kind})" if hit.kind else "") if hit.symbol else ""
     counted = f"{hit.chunks:,} chunk{'s' * (hit.chunks != 1)}" if hit.chunks else ""
     told = ", ".join(filter(None, ("+".join(hit.layers), counted)))
     layers = output.style(f"  {hit.score:.2f} {told}".rstrip(), dim=True)

@@ -41,7 +41,7 @@ def _text(data: dict[str, Any]) -> str:
     ]
     lines = [output.table(rows), f"gate: {data['gate']}"]
     for item in data["witnesses"]:
-        lines += [f"  {item['path']}: {item['reason']}", f"    next: {item['command']}"]
+        lines += [output.name(f"  {item['path']}: {item['reason']}"), f"    next: {item['command']}"]
     if data["ambiguous"] and data["gate"] == "needs_decision":
         lines.append('  next: gitindex state PATH… --decide "…" --proof "…"')
     return "\n".join(lines)

@@ -42,14 +42,14 @@ def _text(found: dict[str, Any]) -> str:
     if found["status"] in _SHUT:
         hints = found["hints"]
         following = next(hints[name] for name in ("reindex", "create", "status") if name in hints)
-        lines = [found["message"], f"  next: {following['command']}"]
+        lines = [output.name(found["message"]), f"  next: {following['command']}"]
         lines += ["", *_ok(found)] if found["snapshot_id"] else []
     elif found["status"] in ("corrupt", "incompatible"):
-        lines = [f"the index of {found['root']} is {found['status']}"]
+        lines = [output.name(f"the index of {found['root']} is {found['status']}")]
     else:
         lines = _ok(found)
     for problem in found["problems"]:
-        lines.append(f"problem: {problem['message']}")
+        lines.append(output.name(f"problem: {problem['message']}"))
         lines.extend([f"  next: {problem['next']}"] if problem.get("next") else [])
     return "\n".join(lines)
 
@@ -70,9 +70,9 @@ def _ok(found: dict[str, Any]) -> list[str]:
     rows += [(f"text only, {limit} limit", f"{count:,}") for limit, count in found["text_only"].items()]
     lines = [found["truth"], "", output.table(rows)]
     if found.get("blocked"):
-        lines += [f"blocked: {error['message']}" for error in found["blocked"]]
+        lines += [output.name(f"blocked: {error['message']}") for error in found["blocked"]]
         lines.append(f"  next: {WAYS_OUT}")
-    lines += [f"degraded: {error['path_key']}: {error['message']}" for error in found["errors"]]
+    lines += [output.name(f"degraded: {error['path_key']}: {error['message']}") for error in found["errors"]]
     return lines
 
 

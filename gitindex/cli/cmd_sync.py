@@ -79,5 +79,5 @@ def report_text(report: SyncReport) -> str:
     ]
     if report.seeded_from:
         lines.append(f"started from store {report.seeded_from}")
-    lines += [f"degraded: {error.path_key}: {error.message}" for error in report.errors]
+    lines += [output.name(f"degraded: {error.path_key}: {error.message}") for error in report.errors]
     return "\n".join(lines)

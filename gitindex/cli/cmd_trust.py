@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -9,23 +10,39 @@ import click
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.errors import UsageError
+from gitindex.model.foreign import quoted
 from gitindex.ops import trust
 from gitindex.ops.trust import Known, Wish
-from gitindex.trust.pins import Novelty, novelties
+from gitindex.trust.changes import TrustChange
+from gitindex.trust.pins import RepositoryTrust, TrustedKey
+
+_SCOPES = {
+    "clone": "in this clone",
+    "all_clones": "for all clones without a pin of their own",
+    "none": "nothing",
+}
+_CHANGED = {
+    "remote": "remote",
+    "endpoint": "endpoint",
+    "keys": "trusted keys",
+    "revoked_key": "revoked key",
+}
 
 
-@click.group(help="Whose signatures count for this repository, and which remote.")
+@click.group(help="Whose signatures count in this clone, and which remote.")
 def run() -> None:
     pass
 
 
-@command("What is pinned for this repository, and what the repository proposes.")
+@command(
+    "What is pinned in this clone and elsewhere, who introduced each key, and what the repository proposes."
+)
 def listed(call: Call) -> Answer:
     known = trust.known(call.path, call.environment)
     return Answer({"status": "ok", **known.to_json()}, _text(known))
 
 
-@command("Pin a key, a remote or a threshold for this repository.")
+@command("Pin a key, a remote or a threshold in this clone.")
 @click.argument("files", nargs=-1, metavar="[FILE.pub]...", type=click.Path(path_type=Path))
 @click.option(
     "--remote", default="", metavar="URL", help="Read snapshots from here (and from this endpoint)."
@@ -36,6 +53,9 @@ def listed(call: Call) -> Answer:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--threshold", type=click.IntRange(1, 16), help="How many trusted keys must have signed.")
 @click.option("--repository", default="", metavar="ID", help="The id of this clone, when it is shallow.")
+@click.option(
+    "--all-clones", is_flag=True, help="Pin for every clone of this repository that has no pin of its own."
+)
 def add(
     call: Call,
     files: tuple[Path, ...],
@@ -44,6 +64,7 @@ def add(
     yes: bool,
     threshold: int | None,
     repository: str,
+    all_clones: bool,
 ) -> Answer:
     if repository:
         trust.set_repository(call.path, repository)
@@ -52,11 +73,13 @@ def add(
         wish = _proposed(call, wish, yes)
     if wish == Wish() and not repository:
         raise UsageError("nothing to pin", hint="gitindex trust add FILE.pub")
-    known = trust.add(call.path, call.environment, wish)
-    return Answer({"status": "ok", **known.to_json()}, _text(known))
+    changed = trust.changes(trust.known(call.path, call.environment), call.environment, wish)
+    known = trust.add(call.path, call.environment, wish, all_clones=all_clones)
+    data = {"status": "ok", **known.to_json(), "changes": [asdict(one) for one in changed]}
+    return Answer(data, "\n".join([*map(_change, changed), _text(known)]))
 
 
-@command("Never again accept a key, named by its id or its .pub file.")
+@command("Never again accept a key, named by its id or its .pub file, nor any key that it introduced.")
 @click.argument("key")
 def revoke(call: Call, key: str) -> Answer:
     known = trust.revoke(call.path, call.environment, key)
@@ -69,38 +92,65 @@ def _proposed(call: Call, wish: Wish, yes: bool) -> Wish:
     keys = trust.proposed_keys(known.proposal)
     if not keys and not known.proposal.url:
         raise UsageError("the repository proposes nothing", hint="gitindex trust add FILE.pub")
-    changes = novelties(known.trust, known.proposal.url, known.trust.endpoint, keys)
-    lines = [f"remote  {known.proposal.url}", *(f"key     {key.id} {key.comment}" for key in keys)]
-    lines += (
-        [f"changes {', '.join(sorted(changes - {Novelty.FIRST_USE}))}"]
-        if changes - {Novelty.FIRST_USE}
-        else []
-    )
-    click.echo("\n".join(lines), err=True)
+    wanted = Wish((*wish.keys, *keys), wish.remote or known.proposal.url, wish.threshold)
+    lines = [f"remote  {quoted(known.proposal.url)}" if known.proposal.url else "remote  none proposed"]
+    lines += [f"key     {key.id} {quoted(key.comment)}" for key in keys]
+    lines += map(_change, trust.changes(known, call.environment, wanted))
+    for line in lines:
+        output.write_error(line)
     if not yes:
-        click.confirm("pin these for this repository?", abort=True, err=True)
-    return Wish((*wish.keys, *keys), wish.remote or known.proposal.url, wish.threshold)
+        click.confirm("pin these in this clone?", abort=True, err=True)
+    return wanted
+
+
+def _change(one: TrustChange) -> str:
+    where = "" if one.where == "here" else f" (used by {quoted(one.where)})"
+    return f"CHANGE  {_CHANGED[one.what]}: {quoted(one.old)} -> {quoted(one.new)}{where}"
 
 
 def _text(known: Known) -> str:
     pinned = known.trust
+    comments = {one.key.id: one.key.comment for one in pinned.trusted}
+    comments |= {one.id: one.comment for one in pinned.revoked}
     rows = [
         ("repository", known.repository),
+        ("pinned", _SCOPES[known.scope]),
         ("remote", " ".join((pinned.remote, pinned.endpoint)).strip() or "-"),
     ]
     rows += [
-        (
-            "trusted",
-            f"{one.key.id} {one.key.comment}  since {one.added}{' by rotation' if one.by_rotation else ''}",
-        )
+        ("trusted", f"{one.key.id} {one.key.comment}  since {one.added}, {_origin(one, comments)}")
         for one in pinned.trusted
     ]
-    rows += [("revoked", f"{one.id} {one.comment}  since {one.revoked}") for one in pinned.revoked]
+    rows += [
+        ("revoked", f"{one.id} {one.comment}  since {one.revoked}{_through(one.through, comments)}")
+        for one in pinned.revoked
+    ]
     rows += [("threshold", str(pinned.threshold))] if pinned.threshold > 1 else []
     if not pinned.trusted:
         rows.append(("trusted", "nobody; next: gitindex trust add FILE.pub"))
-    rows += [("proposed", known.proposal.url)] if known.proposal.url not in ("", pinned.remote) else []
+    rows += [("elsewhere", _elsewhere(where, one)) for where, one in known.elsewhere.items()]
+    rows += (
+        [("proposed", quoted(known.proposal.url))] if known.proposal.url not in ("", pinned.remote) else []
+    )
     return output.table(rows)
+
+
+def _origin(one: TrustedKey, comments: dict[str, str]) -> str:
+    """Who introduced a key; a revocation of any of them reaches it unless the user added it as well."""
+    by = ", ".join(f"{name} {comments.get(name, '')}".strip() for name in one.introduced_by)
+    handed = f"handed over by {by}" if by else "handed over by an unknown key"
+    if one.by_rotation:
+        return handed
+    return f"added by hand, {handed}" if by else "added by hand"
+
+
+def _through(through: str, comments: dict[str, str]) -> str:
+    return f", introduced by {through} {comments.get(through, '')}".rstrip() if through else ""
+
+
+def _elsewhere(where: str, one: RepositoryTrust) -> str:
+    keys = ", ".join(entry.key.id for entry in one.trusted) or "no key"
+    return f"{where}: {one.remote or 'no remote'}, {keys}"
 
 
 for part, name in ((listed, "list"), (add, "add"), (revoke, "revoke")):

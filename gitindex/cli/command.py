@@ -60,7 +60,8 @@ def complain(path: Path) -> None:
 
                 said = complaint(git_dir)
                 if said:
-                    output.write_error(f"{said}\n  next: gitindex sync")
+                    output.write_error(said)
+                    output.write_error("  next: gitindex sync")
             return
 
 
@@ -68,7 +69,7 @@ def _show(answer: Answer) -> None:
     if answer.verbatim and not sys.stdout.isatty():
         output.write_verbatim(answer.text)
         if answer.aside:
-            output.write_error(answer.aside)
+            output.write_lines(answer.aside)
         return
     text = answer.text.removesuffix("\n") if answer.verbatim else answer.text
     text = output.shown("\n".join(filter(None, (text, answer.aside))))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,15 +11,16 @@ from typing import Any
 import click
 
 from gitindex.config import no_color
+from gitindex.model.foreign import MAX_MESSAGE, harmless, json_text, one_line
 
-_COMMANDING = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 # Stands for the escape character of our own until the text is shown: nobody else can write it.
 _ESCAPE = f"\ufdd0{os.urandom(8).hex()}\ufdd1"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def write_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None) + "\n")
+    """Exact for programs, harmless on a terminal: what it would obey is spelled as JSON allows."""
+    sys.stdout.write(json_text(value, indent=2 if sys.stdout.isatty() else None) + "\n")
 
 
 def write_text(text: str) -> None:
@@ -34,17 +33,23 @@ def write_verbatim(text: str) -> None:
     sys.stdout.write(_printable(text))
 
 
-def harmless(text: str) -> str:
-    """Somebody else's text for a terminal: what would command it is spelled out."""
-    return _COMMANDING.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text.removeprefix("\ufeff"))
-
-
 def shown(text: str) -> str:
     """An answer for people: other people's text in it commands no terminal, our own colours and links do."""
     return harmless(text).replace(_ESCAPE, "\x1b")
 
 
-def write_error(text: str) -> None:
+def name(text: str) -> str:
+    """A path or name of somebody else's in an answer: it stays on its line. Our own colours in it stay too."""
+    return _ESCAPE.join(map(one_line, text.split(_ESCAPE)))
+
+
+def write_error(text: str, most: int = MAX_MESSAGE) -> None:
+    """One line on stderr. Our messages are one line each, so whatever breaks it is somebody else's."""
+    click.echo(one_line(text, most), err=True)
+
+
+def write_lines(text: str) -> None:
+    """Several lines of our own making on stderr."""
     click.echo(harmless(text), err=True)
 
 
@@ -59,7 +64,7 @@ def style(text: str, **how: Any) -> str:
 
 def link(text: str, target: Path) -> str:
     """A hyperlink where it can be one; terminals that know none show the text."""
-    text = style(text, fg="cyan")
+    text = style(one_line(text), fg="cyan")
     return f"{_ESCAPE}]8;;{target.as_uri()}{_ESCAPE}\\{text}{_ESCAPE}]8;;{_ESCAPE}\\" if styled() else text
 
 
@@ -69,8 +74,8 @@ def styled() -> bool:
 
 
 def table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> str:
-    """Left-aligned columns."""
-    every = [list(header), *map(list, rows)] if header else [list(row) for row in rows]
+    """Left-aligned columns; a row is one line, whatever the names in it hold."""
+    every = [[*map(name, row)] for row in ([header, *rows] if header else rows)]
     if not every:
         return ""
     widths = [max(len(row[at]) for row in every) for at in range(len(every[0]))]

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gitindex.cli import output
 from gitindex.cli.command import Answer, Call
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.reading import ReadOptions
@@ -45,12 +46,11 @@ def opened(call: Call, *, stale_ok: bool, catch_up: bool, debug: bool) -> tuple[
 def told(data: dict[str, Any], text: str, *, empty_is_fine: bool = False) -> Answer:
     """The answer with its line of truth; the tool's own refusals are failures with a message."""
     failed = data["status"] in _FAILED
-    lines = [text or data.get("message", "nothing found")]
+    lines = [text or output.name(data.get("message", "nothing found"))]
     if data.get("suggestions"):
-        lines.append(f"did you mean: {', '.join(data['suggestions'])}")
-    lines += [
-        f"  {item['symbol_id']}" for item in data.get("candidates", ()) if data["status"] == "ambiguous"
-    ]
+        lines.append(output.name(f"did you mean: {', '.join(data['suggestions'])}"))
+    if data["status"] == "ambiguous":
+        lines += [output.name(f"  {item['symbol_id']}") for item in data.get("candidates", ())]
     lines += [*_stale(data), "", truth_line(data)]
     return Answer(data, "\n".join(lines), 1 if failed and not empty_is_fine else 0)
 

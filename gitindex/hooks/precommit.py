@@ -60,7 +60,7 @@ class _UnclearError(Exception):
 
 def _by_hand(rev: str, hook: str) -> HookError:
     return HookError(
-        f"cannot extend {CONFIG} safely; add this by hand:\n{snippet(rev, hook)}", hint=f"edit {CONFIG}"
+        f"cannot extend {CONFIG} safely; add this by hand:", hint=f"edit {CONFIG}", example=snippet(rev, hook)
     )
 
 

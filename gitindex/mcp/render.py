@@ -1,4 +1,7 @@
-"""An answer or an error as the text of a tool result: always one JSON object, never over the limit."""
+"""An answer or an error as the text of a tool result: always one JSON object, never over the limit.
+
+Messages and hints are gitindex's own voice to whoever reads them, so they are one line of bounded length.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 from typing import Any, NamedTuple
 
 from gitindex.errors import Gated, GitindexError
+from gitindex.model.foreign import MAX_MESSAGE, json_text, one_line
 
 # A last resort: answers keep to their own budget long before this.
 MAX_CHARS = 1_000_000
@@ -17,7 +21,7 @@ class Rendered(NamedTuple):
 
 
 def answer(data: dict[str, Any]) -> Rendered:
-    text = json.dumps(data, ensure_ascii=False)
+    text = json_text(data)
     if len(text) > MAX_CHARS:
         too_long = {
             "status": "error",
@@ -31,10 +35,14 @@ def error(problem: GitindexError) -> Rendered:
     envelope = problem.detail.get("envelope") if isinstance(problem, Gated) else None
     if isinstance(envelope, dict):
         return answer(envelope)
-    told = {"code": problem.code, "message": problem.message, "hint": problem.hint}
-    return Rendered(json.dumps({"status": "error", "error": told}, ensure_ascii=False), failed=True)
+    hint = None if problem.hint is None else one_line(problem.hint, MAX_MESSAGE)
+    return _failure(problem.code, problem.message, hint)
 
 
 def defect(problem: Exception) -> Rendered:
-    told = {"code": "defect", "message": f"{type(problem).__name__}: {problem}", "hint": None}
-    return Rendered(json.dumps({"status": "error", "error": told}, ensure_ascii=False), failed=True)
+    return _failure("defect", f"{type(problem).__name__}: {problem}", None)
+
+
+def _failure(code: str, message: str, hint: str | None) -> Rendered:
+    told = {"code": code, "message": one_line(message, MAX_MESSAGE), "hint": hint}
+    return Rendered(json_text({"status": "error", "error": told}), failed=True)

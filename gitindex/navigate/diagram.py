@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitindex.model.foreign import one_line
 from gitindex.navigate.callgraph import CALLEES, MAX_GUESSES, Graph
 from gitindex.navigate.facts import Definition
 
@@ -12,12 +13,12 @@ _GUESSES = 20
 
 def text(graph: Graph) -> str:
     """A tree from the root; a node that was shown before is not opened again."""
-    lines = [f"{graph.root.qualified_name}  {_at(graph.root)}"]
+    lines = [one_line(f"{graph.root.qualified_name}  {_at(graph.root)}")]
     _branch(graph, graph.root.id, 1, {graph.root.id}, lines)
     if graph.guesses:
         lines += ["", f"not decided ({len(graph.guesses)}; only the name agrees):"]
         lines += [
-            f"  {item.path}:{item.line}  {item.receiver + '.' if item.receiver else ''}{item.name}"
+            one_line(f"  {item.path}:{item.line}  {item.receiver + '.' if item.receiver else ''}{item.name}")
             for item in graph.guesses[:_GUESSES]
         ]
     if len(graph.guesses) > _GUESSES:
@@ -58,7 +59,8 @@ def _branch(graph: Graph, here: str, depth: int, seen: set[str], lines: list[str
         arrow = "→" if forward else "←"
         name = end.qualified_name if end else FILE_LEVEL
         known = end is not None and end.id in seen
-        lines.append(f"{'  ' * depth}{arrow} {name}  {edge.path}:{edge.line}{'  (above)' if known else ''}")
+        line = f"{arrow} {name}  {edge.path}:{edge.line}{'  (above)' if known else ''}"
+        lines.append("  " * depth + one_line(line))
         if end is not None and not known:
             seen.add(end.id)
             _branch(graph, end.id, depth + 1, seen, lines)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from gitindex.model.foreign import one_line
 from gitindex.navigate import imports
 from gitindex.navigate.facts import CALLABLES, CONTAINERS, Definition, family
 from gitindex.navigate.pagerank import pagerank
@@ -164,7 +165,7 @@ def _grouped(chosen: list[_Ranked], files: dict[str, float]) -> list[tuple[str, 
 def _render(chosen: list[_Ranked], files: dict[str, float]) -> str:
     lines = []
     for path, items in _grouped(chosen, files):
-        lines.append(f"{path}:")
+        lines.append(one_line(f"{path}:"))
         lines += [
             f"{'  ' * (1 + item.qualified_name.count('.'))}{item.signature or item.name}" for item in items
         ]

@@ -59,6 +59,8 @@ def fetch(
     with obtain.opened(codebase.home, share.repository) as area, stores.writing(codebase.mode):
         way = Way(share, area, reusable(codebase), transfer, chosen.patience)
         found, obtained = finder.first(target, lambda one: None if _have(codebase, one) else way.bring(one))
+        # Before anything is published: a trust file that cannot be written leaves the index as it was (RE-6).
+        rotated = trust.remember(codebase.environment, share, found.trusted)
         caught_up = SyncOptions(allow_degraded=chosen.allow_degraded, workers=chosen.workers)
         if obtained is None:
             done = sync(codebase, caught_up, progress)
@@ -66,7 +68,6 @@ def fetch(
             done = _install(codebase, share, found, obtained, caught_up, progress)
         obtain.clear(area)
     steps.reach("fetch.done")
-    rotated = trust.remember(codebase.environment, share, found.trusted)
     told = report(share, target, found, obtained, done, finder, started)
     log.append(codebase.layout, "fetch", base=found.commit, bytes=told.bytes, elapsed_ms=told.elapsed_ms)
     return replace(told, rotated=tuple(key.id for key in rotated))
@@ -80,7 +81,7 @@ def is_pinned(codebase: Codebase) -> bool:
         name = sharing.repository_id(codebase.repo, codebase.settings.remote)
     except GitindexError:
         return False
-    found = sharing.pinned(codebase.environment, name)
+    found = sharing.pinned(codebase.environment, codebase.repo, name)
     return bool(found.trusted and (found.remote or codebase.environment.remote))
 
 

@@ -5,26 +5,29 @@ Looked at again right before a push, whatever the build promised.
 
 from __future__ import annotations
 
-import shlex
+import re
 from fnmatch import fnmatchcase
 
 from gitindex.config import Environment
 from gitindex.errors import PublishBlocked
 from gitindex.git.history import branches_with, default_branch, local_branches_with, tracking_branches
 from gitindex.git.repo import Repo
+from gitindex.model.foreign import argument, one_line, quoted
 from gitindex.model.manifest import Manifest
 from gitindex.ops.codebase import Codebase
 from gitindex.source.gittree import open_commit
 from gitindex.view.snapshot import SnapshotView
 
 _USUAL = ("main", "master", "trunk")
+_SHOWN = 8
+_PLAIN = re.compile(r"[^-*?\[\]\s][^*?\[\]\s]*")
 
 
 def check_event(environment: Environment) -> None:
     """A pull request's code may be anybody's. Raises PublishBlocked."""
     if environment.event.startswith("pull_request"):
         raise PublishBlocked(
-            f"pushing from a {environment.event} event is refused",
+            f"pushing from a {one_line(environment.event, 60)} event is refused",
             hint="push from the branch after the merge",
         )
 
@@ -45,16 +48,27 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 def _elsewhere(repo: Repo, commit: str, wanted: tuple[str, ...], found: tuple[str, ...]) -> PublishBlocked:
     tracked = [name for name in tracking_branches(repo) if _matches(name.partition("/")[2], wanted)]
     if found or not tracked:
-        where = ", ".join(found) or "no branch"
+        where = _named(found) or "no branch"
         return PublishBlocked(
-            f"{commit[:12]} is on {where}; only {', '.join(wanted)} may be pushed",
-            hint=f"gitindex push --branch {shlex.quote(found[0])}" if found else "git switch " + wanted[0],
+            f"{commit[:12]} is on {where}; only {_named(wanted)} may be pushed",
+            hint=f"gitindex push --branch={argument(found[0])}" if found else _switch(wanted[0]),
         )
     here = any(_matches(name, wanted) for name in local_branches_with(repo, commit))
     return PublishBlocked(
-        f"{commit[:12]} is not on {' or '.join(tracked)}, as far as this clone knows",
+        f"{commit[:12]} is not on {' or '.join(map(quoted, tracked))}, as far as this clone knows",
         hint="git push" if here else "git fetch",
     )
+
+
+def _named(branches: tuple[str, ...]) -> str:
+    """Names from the repository: each quoted, a few of them."""
+    more = f" and {len(branches) - _SHOWN:,} more" if len(branches) > _SHOWN else ""
+    return ", ".join(map(quoted, branches[:_SHOWN])) + more
+
+
+def _switch(pattern: str) -> str:
+    """`branches` may hold patterns, and a name that begins like an option; git has no switch for either."""
+    return f"git switch {argument(pattern)}" if _PLAIN.fullmatch(pattern) else "git branch --all"
 
 
 def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:
@@ -70,7 +84,7 @@ def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:
     held = {record.path: record.blob for record in view.records()}
     odd = sorted(held.items() ^ tree.items())
     if odd:
-        raise _foreign(f"and the commit disagree about {odd[0][0]}")
+        raise _foreign(f"and the commit disagree about {quoted(odd[0][0])}")
 
 
 def _check_flags(manifest: Manifest, commit: str) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from gitindex.errors import NotARepository, SemanticError, UsageError
 from gitindex.git.repo import Head, head
+from gitindex.model.foreign import argument
 from gitindex.model.ids import ulid
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.sync import sync
@@ -119,7 +120,7 @@ def opened_control(codebase: Codebase) -> Iterator[sqlite3.Connection]:
         except sqlite3.DatabaseError as error:
             raise SemanticError(
                 f"the queue of refresh jobs cannot be opened: {error}",
-                hint=f"delete {path}: it holds jobs and decisions, no facts",
+                hint=f"delete {argument(str(path))}: it holds jobs and decisions, no facts",
             ) from error
         yield connection
 

@@ -1,20 +1,23 @@
 """Who this repository is, which remote to speak to, and whom to believe: where every sharing verb begins.
 
 A repository's own file can propose a remote, keys and an id. The remote and the keys take effect only when the
-user pins them (RE-5); the id is a name, and a signature binds it to the commit.
+user pins them (RE-5), and then in that clone; the id is a name that anybody can claim, and a signature binds it to
+the commit.
 """
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitindex import config
 from gitindex.config import Environment
 from gitindex.errors import Untrusted, UsageError
-from gitindex.git.history import configured, first_root
+from gitindex.git.history import configure, configured, first_root
 from gitindex.git.repo import Repo, resolve
 from gitindex.model import portable
+from gitindex.model.foreign import quoted
 from gitindex.model.settings import RemoteProposal, Settings
 from gitindex.remote.connect import open_transport
 from gitindex.remote.names import Names
@@ -22,10 +25,13 @@ from gitindex.remote.transport import RemoteOptions, Transport
 from gitindex.store import layout
 from gitindex.trust import pinfile, pins
 from gitindex.trust.claim import REPOSITORY
+from gitindex.trust.pinjson import MARK
 from gitindex.trust.pins import RepositoryTrust
+from gitindex.trust.scopes import Clone
 from gitindex.trust.verify import Binding, Policy
 
 CONFIG_KEY = "gitindex.repository"
+CLONE_KEY = "gitindex.clone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,7 @@ class Share:
     endpoint: str
     transport: Transport
     policy: Policy
+    clone: Clone
 
     @property
     def names(self) -> Names:
@@ -69,7 +76,7 @@ def repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") ->
             hint="see gitindex trust list in a full clone, then: gitindex trust add --repository ID",
         )
     if not REPOSITORY.fullmatch(found):
-        raise UsageError(f"{CONFIG_KEY} is {found!r}, which is no repository id")
+        raise UsageError(f"{CONFIG_KEY} is {quoted(found)}, which is no repository id")
     return found
 
 
@@ -77,8 +84,24 @@ def pin_file(environment: Environment) -> Path:
     return layout.pin_file(environment.home)
 
 
-def pinned(environment: Environment, repository: str) -> RepositoryTrust:
-    return pinfile.load(pin_file(environment)).of(repository)
+def clone_of(repo: Repo) -> Clone:
+    """Which clone this is, as the user's pins know it."""
+    mark = configured(repo, CLONE_KEY)
+    return Clone(mark if MARK.fullmatch(mark) else "", repo.common_dir.as_uri())
+
+
+def marked_clone(repo: Repo, *, anew: bool = False) -> Clone:
+    """The same with a mark, which is written to the clone's git configuration when it has none, or `anew`."""
+    found = clone_of(repo)
+    if found.mark and not anew:
+        return found
+    configure(repo, CLONE_KEY, secrets.token_hex(16))
+    return clone_of(repo)
+
+
+def pinned(environment: Environment, repo: Repo, repository: str) -> RepositoryTrust:
+    """The pin in force in this clone. Raises Untrusted (somebody else's file), ConfigError (damaged)."""
+    return pinfile.load(pin_file(environment)).of(repository, clone_of(repo))
 
 
 def endpoint_of(url: str, environment: Environment) -> str:
@@ -101,7 +124,7 @@ def remote_url(
         return found
     if proposal.url:
         raise Untrusted(
-            f"the repository proposes {proposal.url}, but no remote is pinned for it",
+            f"the repository proposes {quoted(proposal.url)}, but no remote is pinned for it",
             hint="gitindex trust add --proposed",
             proposed=proposal.url,
         )
@@ -119,7 +142,7 @@ def open_reader(
     asked: str = "",
 ) -> Share:
     """A share to read from. Raises Untrusted before any contact when the pins do not cover it."""
-    trust = pinned(environment, repository)
+    trust = pinned(environment, repo, repository)
     url = remote_url(asked, environment, trust, proposal)
     policy = pins.require(trust, url, endpoint_of(url, environment))
     return _share(repo, repository, fingerprint, url, environment, policy)
@@ -129,7 +152,7 @@ def open_writer(
     repo: Repo, repository: str, fingerprint: str, environment: Environment, asked: str, policy: Policy
 ) -> Share:
     """A share to publish to, believed by `policy`. A remote that only the repository proposes is refused."""
-    url = remote_url(asked, environment, pinned(environment, repository), RemoteProposal(), "--to")
+    url = remote_url(asked, environment, pinned(environment, repo, repository), RemoteProposal(), "--to")
     return _share(repo, repository, fingerprint, url, environment, policy)
 
 
@@ -138,4 +161,4 @@ def _share(
 ) -> Share:
     endpoint = endpoint_of(url, environment)
     transport = open_transport(url, RemoteOptions(endpoint, variables=environment.variables))
-    return Share(repo, repository, fingerprint, url, endpoint, transport, policy)
+    return Share(repo, repository, fingerprint, url, endpoint, transport, policy, clone_of(repo))

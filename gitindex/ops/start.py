@@ -87,7 +87,7 @@ class Seeker:
         repo = self.codebase.repo
         assert repo is not None
         own = keys.signing_key(self.environment)
-        pinned = sharing.pinned(self.environment, self.repository)
+        pinned = sharing.pinned(self.environment, repo, self.repository)
         if own is None:
             return sharing.open_reader(
                 repo, self.repository, self.codebase.fingerprint, self.environment,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from gitindex.errors import GitError, IntegrityError
+from gitindex.errors import GitError, GitindexError, IntegrityError
 from gitindex.git.repo import distance
 from gitindex.model.frozen import field, frozen
 from gitindex.model.manifest import Manifest
@@ -12,7 +12,6 @@ from gitindex.model.records import OverlayEntry
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.present import Look, as_indexed, present
 from gitindex.store.layout import pin_file
-from gitindex.trust.revoked import is_revoked
 from gitindex.view.snapshot import SnapshotView
 
 
@@ -123,17 +122,18 @@ def trust(codebase: Codebase, manifest: Manifest) -> Trust:
     """What was verified on arrival counts until its signer is revoked (RE-5); asks no server."""
     origin = manifest.origin
     signer = origin.signer if origin.kind == "fetched" else None
-    verified = signer is None or not is_revoked(signer, _pins(codebase))
+    verified = signer is None or not _is_revoked(signer, codebase)
     return Trust(origin.kind, origin.signer, origin.base_commit, verified, origin.amended)
 
 
-def _pins(codebase: Codebase) -> bytes | None:
+def _is_revoked(signer: str, codebase: Codebase) -> bool:
+    from gitindex.trust import ownfile, revoked  # late: an index that was built here does not ask (UI-3)
+
     try:
-        return pin_file(codebase.home).read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError:
-        return b""
+        pins = ownfile.read(pin_file(codebase.home))
+    except GitindexError:  # another user's list, or none that can be read: it vouches for nobody
+        return True
+    return revoked.is_revoked(signer, pins, codebase.repo.common_dir.as_uri() if codebase.repo else "")
 
 
 def _behind(codebase: Codebase, base: str | None, now: str | None) -> int | None:

@@ -1,26 +1,39 @@
-"""Whom this user trusts, per repository (RE-5). Values and pure transitions; `pinfile` keeps them.
+"""Whom this user trusts (RE-5): one pin, and the pure transitions of it. `scopes` says which pin holds where.
 
-A repository may propose a remote and keys; a proposal changes nothing by itself. Revoked stays revoked.
+A repository may propose a remote and keys; a proposal changes nothing by itself. A key is trusted because the user
+added it by hand, or because trusted keys handed over to it. A revocation reaches every key that the revoked one
+introduced, over any number of generations and in whatever order the two happen; only what the user added by hand
+stands on its own. A key handed over to before introductions were recorded has an unknown origin: any revocation of
+the same pin reaches it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gitindex.errors import Untrusted, UsageError
+from gitindex.model.foreign import argument, quoted
 from gitindex.trust.keys import PublicKey
 from gitindex.trust.verify import ADD_KEY, Policy, Trusted
 
 MAX_THRESHOLD = 16
+MAX_TRUSTED = 256
+MAX_HANDED_OVER = 64  # far below MAX_TRUSTED: whoever holds a key cannot fill the list with heirs
+MAX_URL = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class TrustedKey:
     key: PublicKey
     added: str  # ISO date
-    by_rotation: bool = False
+    by_hand: bool = True  # the user added it, whoever else introduced it
+    introduced_by: tuple[str, ...] = ()  # ids of the keys that handed over to it
+
+    @property
+    def by_rotation(self) -> bool:
+        return not self.by_hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +41,12 @@ class RevokedKey:
     id: str
     comment: str
     revoked: str  # ISO date
+    through: str = ""  # id of the revoked key that introduced it; "" when the user revoked it by name
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryTrust:
-    """The pin of one repository: where from, by whom, by how many."""
+    """One pin: where from, by whom, by how many."""
 
     remote: str = ""
     endpoint: str = ""
@@ -49,14 +63,6 @@ class RepositoryTrust:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Pins:
-    repositories: Mapping[str, RepositoryTrust] = field(default_factory=dict)
-
-    def of(self, repository: str) -> RepositoryTrust:
-        return self.repositories.get(repository, RepositoryTrust())
-
-
 class Novelty(StrEnum):
     """What a proposal would change; each needs the user's yes."""
 
@@ -66,30 +72,73 @@ class Novelty(StrEnum):
     KEYS = "keys_added"
 
 
-def add_key(
-    trust: RepositoryTrust, key: PublicKey, today: str, *, by_rotation: bool = False
-) -> RepositoryTrust:
-    """Trust a key. Raises UsageError for a revoked one: revocation wins, for good."""
-    if any(entry.id == key.id for entry in trust.revoked):
+def add_key(trust: RepositoryTrust, key: PublicKey, today: str) -> RepositoryTrust:
+    """Trust a key because the user says so; it then stands on its own, whoever introduced it before.
+
+    Raises UsageError for a key that was revoked by name: that is for good. One that fell with the key that
+    introduced it may be added.
+    """
+    if any(entry.id == key.id and not entry.through for entry in trust.revoked):
         raise UsageError(f"{key.id} is revoked for this repository", hint="gitindex keys new FILE")
-    if any(entry.key == key for entry in trust.trusted):
-        return trust
-    return replace(trust, trusted=(*trust.trusted, TrustedKey(key, today, by_rotation)))
-
-
-def revoke_key(trust: RepositoryTrust, key_id: str, today: str, comment: str = "") -> RepositoryTrust:
-    """Refuse a key from now on, whether it was trusted or not."""
-    if any(entry.id == key_id for entry in trust.revoked):
-        return trust
-    known = next((entry.key.comment for entry in trust.trusted if entry.key.id == key_id), comment)
+    known = next((entry for entry in trust.trusted if entry.key == key), None)
+    if known is not None:
+        by_hand = replace(known, by_hand=True)
+        return replace(trust, trusted=tuple(by_hand if entry is known else entry for entry in trust.trusted))
     return replace(
         trust,
-        trusted=tuple(entry for entry in trust.trusted if entry.key.id != key_id),
-        revoked=(*trust.revoked, RevokedKey(key_id, comment or known, today)),
+        trusted=(*trust.trusted, TrustedKey(key, today)),
+        revoked=tuple(entry for entry in trust.revoked if entry.id != key.id),
     )
 
 
+def revoke_key(trust: RepositoryTrust, key_id: str, today: str, comment: str = "") -> RepositoryTrust:
+    """Refuse a key from now on, whether it was trusted or not, and every key that it introduced."""
+    if any(entry.id == key_id and not entry.through for entry in trust.revoked):
+        return trust
+    known = next((entry.key.comment for entry in trust.trusted if entry.key.id == key_id), "")
+    fell = next((entry.comment for entry in trust.revoked if entry.id == key_id), "")
+    others = tuple(entry for entry in trust.revoked if entry.id != key_id)
+    return settle(
+        replace(
+            trust,
+            trusted=tuple(entry for entry in trust.trusted if entry.key.id != key_id),
+            revoked=(*others, RevokedKey(key_id, comment or known or fell, today)),
+        )
+    )
+
+
+def settle(trust: RepositoryTrust) -> RepositoryTrust:
+    """Move every key that a revocation reaches to the revoked ones; nothing changes when that was done before."""
+    while True:
+        revoked = {entry.id: entry for entry in reversed(trust.revoked)}
+        reached = next(
+            ((entry, cause) for entry in trust.trusted if (cause := _reached_by(entry, revoked))), None
+        )
+        if reached is None:
+            return trust
+        entry, cause = reached
+        fallen = RevokedKey(entry.key.id, entry.key.comment, revoked[cause].revoked, cause)
+        trust = replace(
+            trust,
+            trusted=tuple(one for one in trust.trusted if one is not entry),
+            revoked=(*trust.revoked, fallen) if fallen.id not in revoked else trust.revoked,
+        )
+
+
+def _reached_by(entry: TrustedKey, revoked: dict[str, RevokedKey]) -> str | None:
+    """The revoked key because of which `entry` falls, if any."""
+    if entry.by_hand:
+        return entry.key.id if entry.key.id in revoked else None
+    known = (entry.key.id, *entry.introduced_by)
+    suspects = known if entry.introduced_by else (*known, *revoked)
+    return next((name for name in suspects if name in revoked), None)
+
+
 def set_remote(trust: RepositoryTrust, remote: str, endpoint: str = "") -> RepositoryTrust:
+    """Raises UsageError for what is not one printable word: it is shown to the user and kept in a strict file."""
+    for what, value in (("remote", remote), ("endpoint", endpoint)):
+        if len(value) > MAX_URL or not value.isprintable() or " " in value:
+            raise UsageError(f"the {what} {quoted(value)} is no URL", hint="gitindex trust add --remote URL")
     return replace(trust, remote=remote, endpoint=endpoint)
 
 
@@ -102,11 +151,23 @@ def set_threshold(trust: RepositoryTrust, threshold: int) -> RepositoryTrust:
 def rotate(trust: RepositoryTrust, verified: Trusted, today: str) -> RepositoryTrust:
     """Adopt the keys that trusted signers named in their claim and that signed it as well.
 
-    Naming them inside the payload matters: anybody can append a signature to somebody else's envelope.
+    Naming them inside the payload matters: anybody can append a signature to somebody else's envelope. A signer
+    that was revoked since the claim was verified introduces nobody. Raises Untrusted when it is too many keys.
     """
-    for key in verified.successors:
-        trust = add_key(trust, key, today, by_rotation=True)
-    return trust
+    known = {entry.key.id for entry in trust.trusted} | {entry.id for entry in trust.revoked}
+    introduced_by = tuple(key.id for key in verified.signers)
+    heirs = tuple(
+        TrustedKey(key, today, by_hand=False, introduced_by=introduced_by)
+        for key in dict.fromkeys(verified.successors)
+        if key.id not in known
+    )
+    handed_over = sum(entry.by_rotation for entry in trust.trusted) + len(heirs)
+    if heirs and handed_over > MAX_HANDED_OVER:
+        raise Untrusted(
+            f"the signers hand over to more keys than the {MAX_HANDED_OVER} that are accepted",
+            hint="gitindex trust list",
+        )
+    return settle(replace(trust, trusted=(*trust.trusted, *heirs)))
 
 
 def novelties(
@@ -128,14 +189,18 @@ def novelties(
 def require(trust: RepositoryTrust, remote: str, endpoint: str = "") -> Policy:
     """The policy to verify with; raises Untrusted before any contact when the pin does not cover it."""
     if not trust.policy.usable:
-        raise Untrusted("no key is trusted for this repository", hint=ADD_KEY, trusted=[], remote=remote)
+        fallen = [entry.id for entry in trust.revoked if entry.through]
+        because = f"; {', '.join(fallen)} fell with the key that introduced it" if fallen else ""
+        raise Untrusted(
+            f"no key is trusted for this repository{because}", hint=ADD_KEY, trusted=[], remote=remote
+        )
     changed = novelties(trust, remote, endpoint) & {Novelty.REMOTE, Novelty.ENDPOINT}
     if changed:
         here = " ".join(filter(None, (remote, endpoint)))
         pinned = " ".join(filter(None, (trust.remote, trust.endpoint)))
         raise Untrusted(
-            f"the remote is {here}, but {pinned} is pinned for this repository",
-            hint=f"gitindex trust add --remote {remote}",
+            f"the remote is {quoted(here)}, but {quoted(pinned)} is pinned for this repository",
+            hint=f"gitindex trust add --remote {argument(remote)}",
             novelties=sorted(changed),
         )
     return trust.policy

@@ -1,20 +1,45 @@
 """Which keys were revoked, read without anything heavy: every answer about a fetched snapshot asks (QU-6, RE-5). Pure.
 
-A key that leaked is believed by nobody, so a revocation for any repository counts. `pinfile` is the strict reader of
-the same file; here only names matter, and what cannot be read vouches for nobody.
+A key that leaked is believed by nobody, so a revocation by name counts for every repository. A key that fell with the
+one that introduced it fell in one pin; another may trust it by hand. `pinjson` is the strict reader of the same file;
+here only names matter, and what cannot be read vouches for nobody.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+from typing import Any
 
 
-def is_revoked(key_id: str, pins: bytes | None) -> bool:
-    """`pins`: the bytes of the trust file, None when there is none."""
+def is_revoked(key_id: str, pins: bytes | None, where: str = "") -> bool:
+    """`pins`: the bytes of the trust file, None when there is none; `where`: the clone that was asked about."""
     if pins is None:
         return False
     try:
-        repositories = json.loads(pins)["repositories"].values()
-        return any(entry["id"] == key_id for trust in repositories for entry in trust["revoked"])
-    except (ValueError, KeyError, TypeError, AttributeError):
+        parsed = json.loads(pins)
+        of_ids = list(parsed["repositories"].values())
+        clones = list(parsed.get("clones", {}).values())
+        own = [clone["pin"] for clone in clones if clone["where"] == where]
+        every = [*of_ids, *(clone["pin"] for clone in clones)]
+        return any(_by_name(key_id, pin) for pin in every) or any(_fell(key_id, pin) for pin in own or of_ids)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return True
+
+
+def _by_name(key_id: str, pin: dict[str, Any]) -> bool:
+    return any(entry["id"] == key_id and not entry.get("through") for entry in pin["revoked"])
+
+
+def _fell(key_id: str, pin: dict[str, Any]) -> bool:
+    """With the key that introduced it. Version 1 did not say which: there any revocation reaches it."""
+    if any(entry["id"] == key_id for entry in pin["revoked"]):
+        return True
+    heirs = [entry["key"] for entry in pin.get("trusted", ()) if entry.get("by_rotation")]
+    return bool(pin["revoked"]) and any(_id(line) == key_id for line in heirs)
+
+
+def _id(line: str) -> str:
+    digest = hashlib.sha256(base64.b64decode(line.split()[1])).digest()
+    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitindex.errors import IncompatibleVersion, Untrusted
+from gitindex.model.foreign import quoted
 from gitindex.trust import claim as claims
 from gitindex.trust import envelope as envelopes
 from gitindex.trust.claim import SnapshotClaim
@@ -93,7 +94,7 @@ def _refusal(envelope: Envelope, policy: Policy, signers: tuple[PublicKey, ...])
     trusted = [f"{key.id} {key.comment}".strip() for key in policy.usable]
     message = (
         f"signed by too few trusted keys: {len(signers)} of the {policy.threshold} needed. "
-        f"Signed by (as it says): {', '.join(claimed) or 'nobody'}. "
+        f"Signed by (as it says): {', '.join(quoted(name, 60) for name in claimed) or 'nobody'}. "
         f"Trusted: {', '.join(trusted) or 'nobody'}."
     )
     if revoked or any(name in policy.revoked for name in claimed):

@@ -14,7 +14,7 @@ import zstandard
 
 from gitindex.config import Environment
 from gitindex.lifecycle.digest import Digest
-from gitindex.ops import sharing, trust
+from gitindex.ops import trust
 from gitindex.ops.audit import audit
 from gitindex.ops.build import build
 from gitindex.ops.buildplan import BuildOptions, BuildReport
@@ -147,8 +147,9 @@ def unpacked(data: bytes) -> bytes:
         return data
 
 
-def pinned(team: Team, environment: Environment | None = None):
-    return sharing.pinned(environment or team.mate, team.repository)
+def pinned(team: Team, repo: GitRepo, environment: Environment | None = None):
+    """What is in force in a clone."""
+    return trust.known(repo.root, environment or team.mate).trust
 
 
 def many_files(count: int) -> Iterator[tuple[str, str]]:

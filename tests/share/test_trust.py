@@ -103,7 +103,7 @@ def test_rotation_by_dual_signatures(team: Team):
     repo.git("pull", "-q")
     done = team.fetch(repo)
     assert done.rotated == (new.id,)
-    assert [entry.by_rotation for entry in pinned(team).trusted] == [False, True]
+    assert [entry.by_rotation for entry in pinned(team, repo).trusted] == [False, True]
     team.commit("C", **{"c.py": "def gamma(): pass\n"})
     alone = replace(team.ci, signing_key_file=str(team.where / "new"))
     team.build(environment=alone)
@@ -121,7 +121,7 @@ def test_a_stranger_cannot_append_a_successor(team: Team):
     data = envelopes.decode(team.objects()[key])
     team.transport.put(key, envelopes.encode(envelopes.add_signatures(data, [signing_key("mallory")])))
     assert team.fetch(repo).rotated == ()
-    assert len(pinned(team).trusted) == 1
+    assert len(pinned(team, repo).trusted) == 1
 
 
 def test_a_threshold_needs_as_many_keys(team: Team):
@@ -140,7 +140,7 @@ def test_the_remote_is_pinned_at_first_use(team: Team):
     repo = team.clone()
     team.trust(repo)
     team.fetch(repo)
-    assert pinned(team).remote == team.url
+    assert pinned(team, repo).remote == team.url
     elsewhere = replace(team.mate, remote=(team.where / "elsewhere").as_uri())
     with pytest.raises(Untrusted, match="is pinned for this repository") as refused:
         team.fetch(repo, elsewhere)

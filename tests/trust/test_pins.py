@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import threading
@@ -70,12 +71,11 @@ def test_concurrent_additions_all_land(tmp_path):
     [
         b"",
         b"{}",
-        b'{"version":2,"repositories":{}}',
+        b'{"version":3,"repositories":{},"clones":{}}',
         b'{"version":1,"repositories":[]}',
         b'{"version":1,"repositories":{},"repositories":{}}',
-        b'{"version":1,"repositories":{"r0":{"remote":"","endpoint":"","threshold":0,"trusted":[],"revoked":[]}}}',
-        b'{"version":1,"repositories":{"r0":{"remote":"","endpoint":"","threshold":1,"trusted":[{"key":"x",'
-        b'"added":"2026-01-01","by_rotation":false}],"revoked":[]}}}',
+        b'{"version":2,"repositories":{}}',
+        b'{"version":2,"repositories":{},"clones":[]}',
     ],
 )
 def test_damage_is_an_error_never_an_empty_list(tmp_path, content):
@@ -87,6 +87,31 @@ def test_damage_is_an_error_never_an_empty_list(tmp_path, content):
     with pytest.raises(ConfigError):
         pinfile.update(path, REPOSITORY, lambda trust: trust)
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        b'{"remote":"","endpoint":"","threshold":0,"trusted":[],"revoked":[]}',
+        b'{"remote":"a\\nb","endpoint":"","threshold":1,"trusted":[],"revoked":[]}',
+        b'{"remote":"","endpoint":"","threshold":1,"trusted":[{"key":"x","added":"2026-01-01","by_rotation":false}],'
+        b'"revoked":[]}',
+        b"7",
+    ],
+)
+def test_a_damaged_entry_is_an_error_for_its_repository_alone(tmp_path, entry):
+    """RE-5: the others are read and changed; the damaged one is kept as it is, because it may hold a revocation."""
+    path = tmp_path / "trust.json"
+    path.write_bytes(b'{"version":1,"repositories":{"r0":' + entry + b"}}")
+    path.chmod(0o600)
+    pinfile.update(path, REPOSITORY, lambda _: pinned(ALICE))
+    found = pinfile.load(path)
+    assert found.of(REPOSITORY).policy.usable == (ALICE.public,)
+    assert json.loads(path.read_bytes())["repositories"]["r0"] == json.loads(entry)
+    with pytest.raises(ConfigError, match="damaged"):
+        found.of("r0")
+    with pytest.raises(ConfigError, match="damaged"):
+        pinfile.update(path, "r0", lambda _: pinned(ALICE))
 
 
 def test_a_file_others_may_write_is_not_trusted(tmp_path):

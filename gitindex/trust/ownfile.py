@@ -1,0 +1,65 @@
+"""Reading a file that only this user can have written (RE-5, HK-6). Light: every answer about a fetched index asks.
+
+The file and its folder belong to the user, nobody else may write either, and the file is no link. What fails one of
+these is refused by name: believing another user's list of trusted keys would install whatever that user signs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from gitindex.errors import ConfigError, Untrusted
+from gitindex.model.foreign import argument, one_line
+
+MAX_BYTES = 4 * 1024 * 1024
+_FLAGS = (
+    os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+)  # NONBLOCK: a pipe must not keep us waiting
+_OWN_HOME = "set GITINDEX_HOME to a directory of your own"
+
+
+def read(path: Path) -> bytes | None:
+    """At most MAX_BYTES + 1 bytes of the file; None without one.
+
+    Raises Untrusted when somebody else could have written it, ConfigError when it cannot be read.
+    """
+    try:
+        check_folder(path.parent)
+        with open(os.open(path, _FLAGS), "rb") as file:
+            _check(path, os.fstat(file.fileno()), stat.S_ISREG)
+            return file.read(MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _refusal(path, "is a link", f"ls -l {argument(str(path))}") from error
+        raise ConfigError(
+            f"cannot read {one_line(str(path))}: {error.strerror}", hint=f"ls -l {argument(str(path))}"
+        ) from error
+
+
+def check_folder(folder: Path) -> None:
+    """Raises Untrusted unless the folder is the user's alone to write, FileNotFoundError without one.
+
+    A link to it counts as the user's own when the user made it.
+    """
+    if folder.lstat().st_uid != os.geteuid():
+        raise _refusal(folder, "belongs to another user", _OWN_HOME)
+    _check(folder, folder.stat(), stat.S_ISDIR)
+
+
+def _check(path: Path, found: os.stat_result, is_kind: Callable[[int], bool]) -> None:
+    if not is_kind(found.st_mode):
+        raise _refusal(path, "is no ordinary file or folder", f"ls -ld {argument(str(path))}")
+    if found.st_uid != os.geteuid():
+        raise _refusal(path, "belongs to another user", _OWN_HOME)
+    if stat.S_IMODE(found.st_mode) & 0o022:
+        raise _refusal(path, "can be written by others", f"check it, then chmod go-w {argument(str(path))}")
+
+
+def _refusal(path: Path, why: str, hint: str) -> Untrusted:
+    return Untrusted(f"{one_line(str(path))} {why}, so what it says about trust is not believed", hint=hint)
