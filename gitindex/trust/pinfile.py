@@ -49,13 +49,20 @@ def revoke(path: Path, repository: str, key_id: str, today: str, comment: str = 
 
 
 def _rewrite(path: Path, change: Callable[[Pins], Pins]) -> Pins:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    ownfile.check_folder(path.parent)
-    with _locked(path.with_name(path.name + ".lock")):
-        pins = load(path)
-        changed = change(pins)
-        if changed != pins:
-            _replace(path, _encoded(path, changed))
+    """Raises what `load` raises, and ConfigError when the file cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        ownfile.check_folder(path.parent)
+        with _locked(path.with_name(path.name + ".lock")):
+            pins = load(path)
+            changed = change(pins)
+            if changed != pins:
+                _replace(path, _encoded(path, changed))
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write {one_line(str(path))}: {error.strerror}",
+            hint=f"ls -la {argument(str(path.parent))}",
+        ) from error
     return changed
 
 
