@@ -52,7 +52,7 @@ def argument(text: str) -> str:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """JSON of the exact value; what JSON leaves raw and a terminal obeys is written as `\\uXXXX`."""
+    """JSON of the exact value; what JSON leaves raw and a terminal obeys is escaped."""
     return _UNSPELLED.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=indent))
 
 

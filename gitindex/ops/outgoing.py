@@ -51,7 +51,7 @@ def _elsewhere(repo: Repo, commit: str, wanted: tuple[str, ...], found: tuple[st
         where = _named(found) or "no branch"
         return PublishBlocked(
             f"{commit[:12]} is on {where}; only {_named(wanted)} may be pushed",
-            hint=f"gitindex push --branch={argument(found[0])}" if found else _switch(wanted[0]),
+            hint=f"gitindex push --branch {argument(found[0])}" if found else _switch(wanted[0]),
         )
     here = any(_matches(name, wanted) for name in local_branches_with(repo, commit))
     return PublishBlocked(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gitindex.model.foreign import argument
 from gitindex.semantic.state import Certainty, FileFacts, FileState, Freshness
 
 ALLOWED, NEEDS_DECISION, BLOCKED = "allowed", "needs_decision", "blocked"
@@ -86,7 +87,7 @@ def witness(path: str, state: FileState) -> Witness:
     because = state.because
     target = because or path
     reason = _WHY[state.freshness] + (f": {because}" if because else "")
-    command = f"gitindex refresh --wait --files {'-- ' * target.startswith('-')}{_shell(target)}"
+    command = f"gitindex refresh --wait --files {'-- ' * target.startswith('-')}{argument(target)}"
     return Witness(path, state.freshness.value, state.certainty.value, reason, because, command)
 
 
@@ -101,8 +102,3 @@ def signature(ambiguity: Mapping[str, tuple[str, ...]]) -> str:
 def replayable(known: Decision, question: str, head: str, hashes: Mapping[str, str]) -> bool:
     """An old answer holds only for the same question, commit and bytes."""
     return known.signature == question and known.head == head and dict(known.file_hashes) == dict(hashes)
-
-
-def _shell(path: str) -> str:
-    plain = path and all(c.isalnum() or c in "_@%+=:,./-" for c in path) and not path.startswith("-")
-    return path if plain else "'" + path.replace("'", "'\"'\"'") + "'"

@@ -1,4 +1,4 @@
-"""Reading a file that only this user can have written (RE-5, HK-6). Light: every answer about a fetched index asks.
+"""Reading a file that only this user can have written (RE-5). Light: every answer about a fetched index asks.
 
 The file and its folder belong to the user, nobody else may write either, and the file is no link. What fails one of
 these is refused by name: believing another user's list of trusted keys would install whatever that user signs.

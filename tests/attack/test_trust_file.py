@@ -1,4 +1,4 @@
-"""RE-5, RE-6, HK-6: another user's list of trusted keys is not believed, and one bad entry spoils no other."""
+"""RE-5, RE-6: another user's list of trusted keys is not believed, and one bad entry spoils no other."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_folder_of_another_user(team: Team, mate: GitRepo, monkeypatch: pytest
 
 @pytest.mark.parametrize("mode", [0o770, 0o777, 0o1777])
 def test_a_folder_that_others_may_write(team: Team, mate: GitRepo, mode: int):
-    """RE-5, HK-6."""
+    """RE-5."""
     team.mate.home.chmod(mode)
     refused(team, mate, "can be written by others")
 
@@ -83,7 +83,7 @@ def test_a_list_that_others_may_write(team: Team, mate: GitRepo, mode: int):
 
 
 def test_a_link_to_a_list(team: Team, mate: GitRepo):
-    """RE-5, HK-6: a link is not followed, even to a file of the user's own."""
+    """RE-5: a link is not followed, even to a file of the user's own."""
     file = team.mate.home / "trust.json"
     file.rename(team.where / "elsewhere.json")
     file.symlink_to(team.where / "elsewhere.json")

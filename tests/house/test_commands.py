@@ -151,7 +151,7 @@ def test_hints_name_commands_that_exist():
 
 def test_a_hint_that_begins_as_a_command_is_one():
     """docs/exit-codes.md: `gitindex …` holds no prose; capitals and braces stand for what is filled in."""
-    words = {"new", "add", "install", "python", "typescript"}
+    words = {"new", "add", "list", "install", "python", "typescript"}
     for path in (REPOSITORY / "gitindex").rglob("*.py"):
         for hint in re.findall(r"""(?:hint|next) ?= ?f?["']gitindex ([^"']+)["']""", path.read_text("utf-8")):
             name, *rest = hint.split()

@@ -102,6 +102,7 @@ def in_a_shallow_clone(team: Team) -> None:
     with pytest.raises(UsageError, match="shallow clone does not know"):
         team.fetch(repo)
     repo.git("config", "gitindex.repository", team.repository)
+    team.trust(repo)
     done = team.fetch(repo, environment)
     assert (done.base_commit, done.distance) == (repo.git("rev-parse", "HEAD"), 0)
     assert team.digest(repo) == team.clean(repo)
@@ -122,6 +123,7 @@ def test_another_store_of_the_same_repository_saves_the_download(team: Team):
     team.publish()
     first, second = team.clone("first"), team.clone("second")
     team.trust(first)
+    team.trust(second)
     whole = team.fetch(first).bytes["downloaded"]
     done = team.fetch(second)
     assert done.bytes["downloaded"] < whole

@@ -107,7 +107,7 @@ def test_only_allowed_branches_are_pushed(team: Team):
     team.origin.git("switch", "-q", "-c", "topic")
     team.commit("topic", **{"topic.py": "x = 1\n"})
     team.build()
-    with pytest.raises(PublishBlocked, match="is on topic; only main") as refused:
+    with pytest.raises(PublishBlocked, match='is on "topic"; only "main"') as refused:
         team.push()
     assert refused.value.hint == "gitindex push --branch topic"
     assert team.push(branches=("top*",)).manifest == "created"
@@ -127,16 +127,16 @@ def test_a_clone_asks_its_remote_s_branches(team: Team):
     clone = team.clone()
     clone.commit("unpushed", **{"x.py": "x = 1\n"})
     build(clone.root, team.ci, BuildOptions(semantic=False, workers=1))
-    with pytest.raises(PublishBlocked, match="is not on origin/main") as refused:
+    with pytest.raises(PublishBlocked, match='is not on "origin/main"') as refused:
         push(clone.root, team.ci)
     assert refused.value.hint == "git push"
     clone.git("switch", "-q", "--detach")
     clone.git("branch", "-f", "main", "origin/main")
-    with pytest.raises(PublishBlocked, match="is not on origin/main") as refused:
+    with pytest.raises(PublishBlocked, match='is not on "origin/main"') as refused:
         push(clone.root, team.ci)
     assert refused.value.hint == "git fetch"
     clone.git("push", "-q", "origin", "HEAD:refs/heads/side")
-    with pytest.raises(PublishBlocked, match="is on side; only main"):
+    with pytest.raises(PublishBlocked, match='is on "side"; only "main"'):
         push(clone.root, team.ci)
 
 
