@@ -60,6 +60,18 @@ class TransientGitError(GitError):
     code = "git_busy"
 
 
+class MissingObjects(GitError):
+    """A partial clone lacks objects, and the user does not let git fetch them (CF-5)."""
+
+    code = "missing_objects"
+
+
+class TreeTooLarge(GitError):
+    """A tree of more files or longer paths than are indexed: a few kilobytes of git can hold a billion files."""
+
+    code = "tree_too_large"
+
+
 class UnreadableFile(GitindexError):
     """An eligible changed file could not be read; blocks a strict publish (SN-5)."""
 

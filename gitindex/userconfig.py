@@ -14,6 +14,7 @@ from gitindex.model.foreign import argument
 from gitindex.model.frozen import frozen
 
 FILE_NAME = "config.toml"
+MAX_FILES = 500_000  # Chromium has 480,000; a bomb of this size costs a minute and a gigabyte
 _MAX_BYTES = 64 * 1024
 
 
@@ -22,6 +23,7 @@ class UserConfig:
     shared: bool = False  # stores are shared by a group (ST-3)
     submodules: bool = False  # submodules are entered where the repository asks for it
     submodule_roots: tuple[str, ...] = ()  # repositories whose submodules are entered, asked for or not
+    max_files: int = MAX_FILES  # of one tree; more is refused by name
     lazy_fetch: bool = False  # git may fetch missing objects of a partial clone from its remote
     mcp_roots: tuple[str, ...] = ()  # directories that MCP clients may name besides indexed ones (EN-8)
     models: Mapping[str, str] | None = None  # model name → directory on this machine (CF-4)
@@ -54,13 +56,14 @@ def _parse(path: Path, data: bytes) -> UserConfig:
     git = reader.table(tables, "git")
     mcp = reader.table(tables, "mcp")
     models = reader.table(tables, "models")
-    reader.only("index.", index, {"submodules", "submodule_roots"})
+    reader.only("index.", index, {"submodules", "submodule_roots", "max_files"})
     reader.only("git.", git, {"lazy_fetch"})
     reader.only("mcp.", mcp, {"roots"})
     return UserConfig(
         shared=reader.flag("", tables, "shared"),
         submodules=reader.flag("index.", index, "submodules"),
         submodule_roots=reader.paths("index.", index, "submodule_roots"),
+        max_files=reader.number("index.", index, "max_files", MAX_FILES),
         lazy_fetch=reader.flag("git.", git, "lazy_fetch"),
         mcp_roots=reader.paths("mcp.", mcp, "roots"),
         models={name: reader.path("models.", models, name) for name in models},
@@ -93,6 +96,12 @@ class _Reader:
         value = table.get(key, False)
         if not isinstance(value, bool):
             raise self.error(f"{prefix}{key}", f"must be true or false, found {value!r}")
+        return value
+
+    def number(self, prefix: str, table: Mapping[str, Any], key: str, default: int) -> int:
+        value = table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise self.error(f"{prefix}{key}", f"must be a whole number above 0, found {value!r}")
         return value
 
     def path(self, prefix: str, table: Mapping[str, Any], key: str) -> str:

@@ -25,7 +25,9 @@ FEW = {"workers": 1, "lease_wait": 5.0}
 
 
 def codebase(root: Path, home: Path | None = None) -> Codebase:
-    return open_codebase(root, Environment(home) if home else environment())
+    """By default the test's own home; another `home` is another place for the same user's stores."""
+    known = environment()
+    return open_codebase(root, Environment(home, user=known.user) if home else known)
 
 
 def index(root: Path, home: Path | None = None, **options: Any) -> SyncReport:

@@ -13,18 +13,18 @@ def first_root(repo: Repo, commit: str) -> str | None:
     """
     if repo.shallow:
         return None
-    out = run(repo.root, "rev-list", "--first-parent", "--max-parents=0", "--end-of-options", commit)
+    out = run(repo, "rev-list", "--first-parent", "--max-parents=0", "--end-of-options", commit)
     return out.decode().split()[-1]
 
 
 def configured(repo: Repo, name: str) -> str:
     """A value of the user's git configuration, "" without one."""
-    out = run(repo.root, "config", "--get", name, ok=(0, 1))
+    out = run(repo, "config", "--get", name, ok=(0, 1))
     return out.decode("utf-8", "replace").removesuffix("\n")
 
 
 def configure(repo: Repo, name: str, value: str) -> None:
-    run(repo.root, "config", "--local", name, value)
+    run(repo, "config", "--local", name, value)
 
 
 def branches_with(repo: Repo, commit: str) -> tuple[str, ...]:
@@ -45,17 +45,17 @@ def tracking_branches(repo: Repo) -> tuple[str, ...]:
 
 
 def _refs(repo: Repo, below: str, strip: int, *which: str) -> tuple[str, ...]:
-    out = run(repo.root, "for-each-ref", f"--format=%(refname:lstrip={strip})", *which, below)
+    out = run(repo, "for-each-ref", f"--format=%(refname:lstrip={strip})", *which, below)
     return tuple(name for name in out.decode("utf-8", "surrogateescape").split("\n") if name)
 
 
 def default_branch(repo: Repo) -> str:
     """What the remote calls its default branch, "" when this clone does not know."""
-    out = run(repo.root, "symbolic-ref", "-q", "refs/remotes/origin/HEAD", ok=(0, 1))
+    out = run(repo, "symbolic-ref", "-q", "refs/remotes/origin/HEAD", ok=(0, 1))
     return out.decode("utf-8", "surrogateescape").strip().removeprefix("refs/remotes/origin/")
 
 
 def newest(repo: Repo, limit: int) -> list[str]:
     """The newest commits of all branches, local and remote."""
-    out = run(repo.root, "rev-list", f"--max-count={limit}", "--branches", "--remotes", "--tags")
+    out = run(repo, "rev-list", f"--max-count={limit}", "--branches", "--remotes", "--tags")
     return out.decode().split()

@@ -2,6 +2,9 @@
 
 The git program starts in milliseconds and reads everything; libgit2 is quicker in bulk but cannot open every
 repository. Paths are raw bytes; submodules appear as entries with mode 160000; trees never appear.
+
+A tree may hold itself many times over: 76 kilobytes are enough for a million files. Readers count what they hand out
+and stop at `Repo.max_files`, and at paths that no file system would take; a tree may be as deep as that allows.
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from gitindex.errors import GitError
+from gitindex.errors import GitError, TreeTooLarge
 from gitindex.git.repo import Repo
+from gitindex.git.run import LARGE_HINT
 
 # Git knows the empty tree without having it; it may be in no object database.
 EMPTY_TREES = frozenset(
@@ -20,6 +24,9 @@ EMPTY_TREES = frozenset(
         "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
     }
 )
+
+
+MAX_PATH = 4096  # bytes; Linux takes no longer one
 
 
 class TreeEntry(NamedTuple):
@@ -42,13 +49,16 @@ class Blob(NamedTuple):
 
 class Objects(Protocol):
     def entries(self, tree: str) -> Iterator[TreeEntry]:
-        """Every blob, symlink and submodule below `tree`, in raw path order."""
+        """Every blob, symlink and submodule below `tree`, in raw path order. Raises TreeTooLarge."""
 
     def entry(self, tree: str, path: bytes) -> TreeEntry | None:
         """The entry at exactly this path; None for a directory or nothing."""
 
     def diff(self, old_tree: str | None, new_tree: str) -> list[TreeChange]:
-        """What differs, sorted by path: no renames; a changed type is one change with both sides."""
+        """What differs, sorted by path: no renames; a changed type is one change with both sides.
+
+        Raises TreeTooLarge.
+        """
 
     def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
         """Blobs in the order asked for. Raises GitError naming an object that is missing or no blob."""
@@ -76,6 +86,19 @@ def open_objects(repo: Repo, *, bulk: bool = False) -> Objects:
         if found is not None:
             return found
     return CliObjects(repo)
+
+
+def few_enough(repo: Repo, count: int) -> None:
+    """Raises TreeTooLarge."""
+    if count > repo.max_files:
+        raise TreeTooLarge(f"more than {repo.max_files:,} files in one tree", hint=LARGE_HINT)
+
+
+def short_enough(path: bytes) -> None:
+    """Raises TreeTooLarge."""
+    if len(path) > MAX_PATH:
+        shown = path[:80].decode("utf-8", "backslashreplace")
+        raise TreeTooLarge(f"a path of more than {MAX_PATH:,} bytes: {shown}…", hint="git log -- that path")
 
 
 def changes_between(old: Iterable[TreeEntry], new: Iterable[TreeEntry]) -> list[TreeChange]:

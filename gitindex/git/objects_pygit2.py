@@ -8,10 +8,19 @@ from types import TracebackType
 from typing import Any, Self
 
 import pygit2
-from pygit2.enums import DiffOption, ObjectType, Option
+from pygit2.enums import ObjectType, Option
 
 from gitindex.errors import GitError
-from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, changes_between, missing
+from gitindex.git.objects import (
+    EMPTY_TREES,
+    Blob,
+    TreeChange,
+    TreeEntry,
+    changes_between,
+    few_enough,
+    missing,
+    short_enough,
+)
 from gitindex.git.repo import Repo
 
 _TREE = 0o040000
@@ -30,17 +39,18 @@ def open_pygit2(repo: Repo) -> Pygit2Objects | None:
     if _partial(opened.config):
         opened.free()
         return None
-    return Pygit2Objects(opened)
+    return Pygit2Objects(repo, opened)
 
 
 class Pygit2Objects:
-    def __init__(self, opened: Any) -> None:
+    def __init__(self, repo: Repo, opened: Any) -> None:
+        self._where = repo
         self._repo = opened
         self._odb = opened.odb
 
     def entries(self, tree: str) -> Iterator[TreeEntry]:
         if tree not in EMPTY_TREES:
-            yield from self._walk(bytes.fromhex(tree), b"")
+            yield from self._walk(bytes.fromhex(tree))
 
     def entry(self, tree: str, path: bytes) -> TreeEntry | None:
         at = TreeEntry(b"", _TREE, tree)
@@ -54,17 +64,27 @@ class Pygit2Objects:
         return None if at.mode == _TREE else at
 
     def diff(self, old_tree: str | None, new_tree: str) -> list[TreeChange]:
-        if old_tree is None or old_tree in EMPTY_TREES:
-            return [TreeChange(entry.path, None, entry) for entry in self.entries(new_tree)]
-        if new_tree in EMPTY_TREES:
-            return [TreeChange(entry.path, entry, None) for entry in self.entries(old_tree)]
-        deltas = self._tree(old_tree).diff_to_tree(
-            self._tree(new_tree), flags=DiffOption.INCLUDE_TYPECHANGE | DiffOption.SKIP_BINARY_CHECK
-        )
-        old, new = [], []
-        for delta in deltas.deltas:
-            old.extend(_side(delta.old_file))
-            new.extend(_side(delta.new_file))
+        """Only where two trees differ are they opened: libgit2 would make an object of every difference first."""
+        pending = [(b"", _tree_id(old_tree), _tree_id(new_tree))]
+        old: list[TreeEntry] = []
+        new: list[TreeEntry] = []
+        count = 0
+        while pending:
+            prefix, before, after = pending.pop()
+            left, right = self._named_children(before), self._named_children(after)
+            for name in left.keys() | right.keys():
+                was, now = left.get(name), right.get(name)
+                if was == now:
+                    continue
+                count += 1
+                few_enough(self._where, count)
+                path = prefix + name
+                short_enough(path)
+                trees = [side[1] if side and side[0] == _TREE else None for side in (was, now)]
+                if any(trees):
+                    pending.append((path + b"/", trees[0], trees[1]))
+                old.extend(_file(path, was))
+                new.extend(_file(path, now))
         return changes_between(old, new)
 
     def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
@@ -85,12 +105,26 @@ class Pygit2Objects:
     ) -> None:
         self.close()
 
-    def _walk(self, tree: bytes, prefix: bytes) -> Iterator[TreeEntry]:
-        for mode, name, child in self._children(tree):
-            if mode == _TREE:
-                yield from self._walk(child, prefix + name + b"/")
+    def _walk(self, tree: bytes) -> Iterator[TreeEntry]:
+        """Depth first, with a stack of our own: a tree may be deeper than Python calls."""
+        count = 0
+        stack = [(b"", self._children(tree))]
+        while stack:
+            prefix, children = stack[-1]
+            for mode, name, child in children:
+                count += 1
+                few_enough(self._where, count)
+                path = prefix + name
+                short_enough(path)
+                if mode == _TREE:
+                    stack.append((path + b"/", self._children(child)))
+                    break
+                yield TreeEntry(path, mode, child.hex())
             else:
-                yield TreeEntry(prefix + name, mode, child.hex())
+                stack.pop()
+
+    def _named_children(self, tree: bytes | None) -> dict[bytes, tuple[int, bytes]]:
+        return {} if tree is None else {name: (mode, child) for mode, name, child in self._children(tree)}
 
     def _children(self, tree: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         """The raw tree object, parsed here: a Python object per entry of libgit2's costs twice as much."""
@@ -108,12 +142,6 @@ class Pygit2Objects:
         except (KeyError, pygit2.GitError) as error:
             raise GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree) from error
         return _verified(tree, kind, data)
-
-    def _tree(self, tree: str) -> Any:
-        try:
-            return self._repo[tree].peel(pygit2.Tree)
-        except (KeyError, pygit2.GitError) as error:
-            raise GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree) from error
 
     def _blob(self, blob: str, max_bytes: int) -> Blob:
         try:
@@ -135,9 +163,12 @@ def _verified(object_id: str, kind: int, data: bytes) -> bytes:
     return data
 
 
-def _side(file: Any) -> list[TreeEntry]:
-    mode = _canonical(int(file.mode))
-    return [TreeEntry(file.raw_path, mode, str(file.id))] if mode else []
+def _file(path: bytes, side: tuple[int, bytes] | None) -> list[TreeEntry]:
+    return [TreeEntry(path, side[0], side[1].hex())] if side and side[0] != _TREE else []
+
+
+def _tree_id(tree: str | None) -> bytes | None:
+    return None if tree is None or tree in EMPTY_TREES else bytes.fromhex(tree)
 
 
 def _canonical(mode: int) -> int:

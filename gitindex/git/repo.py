@@ -6,12 +6,17 @@
 from __future__ import annotations
 
 import os
+import shlex
+from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from gitindex.errors import GitError
+from gitindex.git import gitentry
 from gitindex.git.run import Pending, run
 from gitindex.model.frozen import frozen
+from gitindex.userconfig import MAX_FILES, UserConfig
 
 # `rev-parse` echoes options it does not know: a separator that survives newlines in directory names.
 _MARK = "--gitindex-separator"
@@ -46,6 +51,8 @@ class Repo:
     algorithm: str  # "sha1" | "sha256"
     bare: bool
     shallow: bool
+    lazy_fetch: bool = False  # the user lets git fetch missing objects (CF-5)
+    max_files: int = MAX_FILES  # of one tree; the user may raise it
 
 
 @frozen
@@ -72,22 +79,22 @@ def asking(path: Path) -> Pending:
     return Pending(_start(path), _WHERE)
 
 
-def discover(path: Path, asked: Pending | None = None) -> Repo | None:
+def discover(path: Path, asked: Pending | None = None, user: UserConfig | None = None) -> Repo | None:
     """The repository `path` lies in, or None; `asked` is the question about it that has begun.
 
-    Raises GitError when git refuses it (safe.directory).
+    A repository is where a `.git` entry says so. A directory that merely looks like one may be a file tree that some
+    repository tracks: it counts only when `path` is that very directory, it is bare, and nothing around tracks it.
+
+    Raises GitError when git refuses it (safe.directory), or `path` lies inside a bare repository.
     """
     start = _start(path)
     try:
-        out = asked.result(0) if asked else run(start, *_WHERE)
-    except GitError as error:  # without a work tree everything but the last answer is there
-        said = error.detail.get("stdout")
-        if not isinstance(said, bytes) or not said:
-            if _outside(error):
-                return None
-            raise _refusal(error, start) from error
-        out = said
-    return _parse(start, os.fsdecode(out))
+        found = _ask(start, asked)
+    except _Unnamed:
+        found = _around(start.resolve())
+    if found is None or user is None:
+        return found
+    return replace(found, lazy_fetch=user.lazy_fetch, max_files=user.max_files)
 
 
 def head(repo: Repo) -> Head:
@@ -116,26 +123,26 @@ def busy(repo: Repo) -> str | None:
 def root_commits(repo: Repo) -> tuple[str, ...]:
     """Parentless commits of HEAD's history, sorted; empty when unborn, or shallow (they are not there)."""
     commit = None if repo.shallow else head(repo).commit
-    return _roots(repo.root, commit) if commit else ()
+    return _roots(repo, commit) if commit else ()
 
 
 @lru_cache(maxsize=8)
-def _roots(root: Path, commit: str) -> tuple[str, ...]:
+def _roots(repo: Repo, commit: str) -> tuple[str, ...]:
     """What a commit descends from never changes, and a long history takes a while to walk."""
-    out = run(root, "rev-list", "--max-parents=0", "--end-of-options", commit)
+    out = run(repo, "rev-list", "--max-parents=0", "--end-of-options", commit)
     return tuple(sorted(out.decode().split()))
 
 
 def ancestors(repo: Repo, commit: str, limit: int) -> list[str]:
     """`commit` and what it descends from, children before parents, at most `limit`."""
-    out = run(repo.root, "rev-list", "--topo-order", f"--max-count={limit}", "--end-of-options", commit)
+    out = run(repo, "rev-list", "--topo-order", f"--max-count={limit}", "--end-of-options", commit)
     return out.decode().split()
 
 
 def distance(repo: Repo, base: str, target: str) -> int | None:
     """How many commits `target` is ahead of its ancestor `base`; None when it is none, or unknown here."""
     try:
-        out = run(repo.root, "rev-list", "--count", "--left-right", "--end-of-options", f"{base}...{target}")
+        out = run(repo, "rev-list", "--count", "--left-right", "--end-of-options", f"{base}...{target}")
     except GitError:
         known = [_known(repo, commit) for commit in (base, target)]
         if all(known):
@@ -149,18 +156,69 @@ def _start(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def _parse(start: Path, out: str) -> Repo | None:
+class _Unnamed(Exception):
+    """What git found, or refused, is a repository that no `.git` entry names."""
+
+
+def _ask(start: Path, asked: Pending | None = None) -> Repo | None:
+    """The repository whose `.git` entry is nearest above `start`. Raises _Unnamed, GitError."""
+    try:
+        out = asked.result(0) if asked else run(start, *_WHERE)
+    except GitError as error:  # without a work tree everything but the last answer is there
+        said = error.detail.get("stdout")
+        if not isinstance(said, bytes) or not said:
+            if _outside(error):
+                return None
+            if "safe.bareRepository" in str(error.detail.get("stderr", "")):
+                raise _Unnamed from error
+            raise _refusal(error, start) from error
+        out = said
+    real = start.resolve()
+    found = _parse(real, os.fsdecode(out))
+    # Git before 2.38 does not know safe.bareRepository and finds what it should not.
+    if not gitentry.names(real, found.git_dir):
+        raise _Unnamed
+    if not found.bare and found.root == found.git_dir and real.is_relative_to(found.git_dir):
+        return _ask(found.git_dir.parent)  # inside .git itself: the work tree is next to it
+    return found
+
+
+def _parse(start: Path, out: str) -> Repo:
+    """Without a work tree the root is the git directory."""
     facts, common, top = [*out.split(f"\n{_MARK}\n"), "", ""][:3]
     bare, shallow, algorithm, git_dir = facts.split("\n", 3)
     where = Path(git_dir).resolve()
-    if bare == "true":
-        root = where
-    elif top:
-        root = Path(top.removesuffix("\n")).resolve()
-    else:  # inside .git itself: the work tree is next to it, if it is anywhere
-        return discover(where.parent) if where.name == ".git" else None
-    shared = (start.absolute() / common).resolve()
-    return Repo(root, where, shared, algorithm, bare == "true", shallow == "true")
+    root = Path(top.removesuffix("\n")).resolve() if top and bare != "true" else where
+    return Repo(root, where, (start / common).resolve(), algorithm, bare == "true", shallow == "true")
+
+
+def _around(start: Path) -> Repo:
+    """What a path means that lies in a repository which no `.git` entry names (CF-5). Raises GitError."""
+    outer = _outer(start)
+    if all((start / name).exists() for name in ("HEAD", "objects", "refs")) and not _tracks(outer, start):
+        out = os.fsdecode(run(start, "--git-dir", str(start), *_WHERE, ok=(0, 128)))
+        if _MARK in out and (found := _parse(start, out)).bare:
+            return found
+    if outer is not None:
+        return outer
+    raise GitError(
+        f"{start} lies in a bare repository, which is used only where it is named itself",
+        hint="gitindex build --commit HEAD --path DIRECTORY.git",
+    )
+
+
+def _outer(start: Path) -> Repo | None:
+    """The nearest repository around that a `.git` entry names."""
+    for folder in gitentry.holders(start):
+        with suppress(_Unnamed):
+            return _ask(folder)
+    return None
+
+
+def _tracks(outer: Repo | None, folder: Path) -> bool:
+    if outer is None or not folder.is_relative_to(outer.root):
+        return False
+    return bool(run(outer, "--literal-pathspecs", "ls-files", "-z", "--", str(folder)))
 
 
 def _outside(error: GitError) -> bool:
@@ -171,15 +229,16 @@ def _refusal(error: GitError, start: Path) -> GitError:
     said = str(error.detail.get("stderr", ""))
     if "dubious ownership" not in said and "unsafe repository" not in said:
         return error
+    refused = next(gitentry.holders(start.absolute()), start.absolute())
     return GitError(
-        f"git refuses the repository at {start}: it belongs to another user",
-        hint=f"git config --global --add safe.directory '{start.absolute()}'",
+        f"git refuses the repository at {refused}: it belongs to another user",
+        hint=f"git config --global --add safe.directory {shlex.quote(str(refused))}",
     )
 
 
 def _commit(repo: Repo, rev: str) -> tuple[str, str] | None:
     """The commit that `rev` names and its tree, from one object: `rev` may move between two questions."""
-    out = run(repo.root, "cat-file", "--batch", stdin=os.fsencode(f"{rev}^{{commit}}\n"))
+    out = run(repo, "cat-file", "--batch", stdin=os.fsencode(f"{rev}^{{commit}}\n"))
     said, content = out.split(b"\n", 1)
     if said.endswith((b" missing", b" ambiguous")):
         return None
@@ -189,7 +248,7 @@ def _commit(repo: Repo, rev: str) -> tuple[str, str] | None:
 def _require_unborn(repo: Repo) -> None:
     """A broken HEAD must not pass for an empty repository: that would delete every file from the index."""
     try:
-        run(repo.root, "log", "-1", "--format=%H", "--no-show-signature")
+        run(repo, "log", "-1", "--format=%H", "--no-show-signature")
     except GitError as error:
         if "does not have any commits yet" in str(error.detail.get("stderr", "")):
             return
@@ -200,7 +259,7 @@ def _require_unborn(repo: Repo) -> None:
 def _branch(repo: Repo) -> str | None:
     text = (repo.git_dir / "HEAD").read_text("utf-8", "surrogateescape").strip()
     if text == "ref: refs/heads/.invalid":  # reftable keeps HEAD elsewhere and leaves this behind
-        text = "ref: " + os.fsdecode(run(repo.root, "symbolic-ref", "-q", "HEAD", ok=(0, 1))).strip()
+        text = "ref: " + os.fsdecode(run(repo, "symbolic-ref", "-q", "HEAD", ok=(0, 1))).strip()
     name = text.removeprefix("ref: refs/heads/")
     return name if name != text and name else None
 

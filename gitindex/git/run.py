@@ -1,77 +1,65 @@
-"""The only door to the git program.
+"""The only door to the git program: how it is started, how long it may take, how much it may say.
 
-Invariant: a child sees nothing of the caller's repository (`GIT_DIR`, `git -c` leaks, …), never prompts,
-never takes optional locks (CS-4), and runs no external diff or fsmonitor program. Busy locks are waited out.
+What a child is told is `git.environment`'s business (CS-4, CF-5). Busy locks are waited out. A directory is where git
+begins to look for a repository; a repository that was found is named, where it is bare, by `--git-dir`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import selectors
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Protocol, Self
 
-from gitindex.errors import GitError, TransientGitError
+from gitindex.errors import GitError, MissingObjects, TransientGitError, TreeTooLarge
+from gitindex.git.environment import environment
 
 BACKOFF = (0.05, 0.1, 0.2, 0.4, 0.8)
+MAX_OUTPUT = 256 * 1024 * 1024  # bytes of one answer; the status of half a million changed files is 100 MB
+_PIPE = 64 * 1024  # what a pipe takes without a reader
 
-# Who the user is, how git was installed and reached; nothing that names a repository.
-_KEEP = frozenset(
-    {
-        "GIT_ALLOW_PROTOCOL",
-        "GIT_CEILING_DIRECTORIES",
-        "GIT_CONFIG_GLOBAL",
-        "GIT_CONFIG_NOSYSTEM",
-        "GIT_CONFIG_SYSTEM",
-        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-        "GIT_EXEC_PATH",
-        "GIT_SSH",
-        "GIT_SSH_COMMAND",
-        "GIT_SSH_VARIANT",
-    }
-)
-_KEEP_PREFIX = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSL_")
-_FORCED = {
-    "LC_ALL": "C",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    # An object id means its own bytes, whatever refs/replace says: both object readers must agree.
-    "GIT_NO_REPLACE_OBJECTS": "1",
-}
-# Newer git has a switch; older git is stopped by allowing no transport.
-_OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-_CONFIG = {"core.fsmonitor": "false", "diff.external": "", "core.pager": "cat"}
 _TRANSIENT = re.compile(rb"\.lock['\"]?: File exists|[Aa]nother git process|Unable to create '[^']*\.lock'")
+_PROMISED = re.compile(rb"from promisor remote|lazy fetching disabled")
+LARGE_HINT = "raise max_files below [index] in $GITINDEX_HOME/config.toml if you trust the repository"
 
 
-def environment(*, lazy_fetch: bool = True) -> dict[str, str]:
-    """The child's environment: ours, minus every `GIT_*` that is not on the keep list."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or _kept(name)}
-    return {**kept, **_FORCED, **({} if lazy_fetch else _OFFLINE)}
+class Where(Protocol):
+    """A repository that was found (`git.repo.Repo` is one)."""
+
+    @property
+    def root(self) -> Path: ...
+    @property
+    def git_dir(self) -> Path: ...
+    @property
+    def bare(self) -> bool: ...
+    @property
+    def lazy_fetch(self) -> bool: ...
 
 
 def run(
-    root: Path,
+    where: Path | Where,
     *args: str,
     stdin: bytes | None = None,
     ok: tuple[int, ...] = (0,),
     timeout: float = 120,
-    config: Mapping[str, str] | None = None,
-    lazy_fetch: bool = True,
+    config: Mapping[str, str | None] | None = None,
     backoff: Sequence[float] = BACKOFF,
 ) -> bytes:
-    """Run `git -C root args` and return its standard output.
+    """Run `git -C where args` and return its standard output.
 
-    Raises TransientGitError when git stays busy or exceeds `timeout`, GitError for any other exit code that
-    is not in `ok` (its `detail` holds `stderr: str` and `stdout: bytes`).
+    Raises TransientGitError when git stays busy or exceeds `timeout`, TreeTooLarge when it says more than MAX_OUTPUT,
+    MissingObjects when it would have to fetch, GitError for any other exit code that is not in `ok` (its `detail`
+    holds `stderr: str` and `stdout: bytes`).
     """
-    command = _command(root, args, config)
+    command = _command(where, args)
+    told = environment(lazy_fetch=_may_fetch(where), config=config)
     for pause in (*backoff, None):
-        process = _start(command, lazy_fetch=lazy_fetch, stdin=stdin is not None)
+        process = _start(command, told, stdin=stdin is not None)
         out, err = _finish(process, stdin, timeout, args)
         if process.returncode in ok:
             return out
@@ -84,14 +72,18 @@ def run(
 class Pending:
     """Independent reads that run while we do something else. Leaving the `with` leaves no child behind."""
 
-    def __init__(self, root: Path, *commands: Sequence[str]) -> None:
-        self._root = root
+    def __init__(
+        self, where: Path | Where, *commands: Sequence[str], config: Mapping[str, str] | None = None
+    ) -> None:
+        self._where = where
+        self._config = config
         self._commands = commands
         self._children: list[subprocess.Popen[bytes]] = []
         self._said: dict[int, bytes] = {}
+        told = environment(lazy_fetch=_may_fetch(where), config=config)
         try:
             for args in commands:
-                self._children.append(_start(_command(root, args, None), lazy_fetch=True, stdin=False))
+                self._children.append(_start(_command(where, args), told, stdin=False))
         except GitError:
             self.close()
             raise
@@ -100,7 +92,9 @@ class Pending:
         """What one command wrote, to be asked for once. One that failed is run again, as `run` does."""
         child, args = self._children[number], self._commands[number]
         out, self._said[number] = _finish(child, None, timeout, args)
-        return out if child.returncode == 0 else run(self._root, *args, timeout=timeout)
+        if child.returncode == 0:
+            return out
+        return run(self._where, *args, timeout=timeout, config=self._config)
 
     def warnings(self, number: int) -> bytes:
         """What a command whose `result` was asked for said besides."""
@@ -121,14 +115,14 @@ class Pending:
 class Stream:
     """A git process kept open for questions and answers (`cat-file --batch`)."""
 
-    def __init__(self, root: Path, *args: str, lazy_fetch: bool = True) -> None:
+    def __init__(self, where: Path | Where, *args: str, local: bool = False) -> None:
+        """`local`: never fetch, whatever the user allows."""
         self._args = args
         import tempfile  # late: most questions need no stream (UI-3)
 
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        self._process = _start(
-            _command(root, args, None), lazy_fetch=lazy_fetch, stdin=True, stderr=self._errors
-        )
+        told = environment(lazy_fetch=not local and _may_fetch(where))
+        self._process = _start(_command(where, args), told, stdin=True, stderr=self._errors)
 
     def send(self, data: bytes) -> None:
         assert self._process.stdin is not None
@@ -153,7 +147,21 @@ class Stream:
             raise self._death()
         return data
 
+    def records(self) -> Iterator[bytes]:
+        """Everything that comes, cut at NULs. Raises GitError when git ends badly."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        rest = b""
+        while data := os.read(self._process.stdout.fileno(), _PIPE):
+            *whole, rest = (rest + data).split(b"\0")
+            yield from whole
+        if self._process.wait() != 0:
+            raise self._death()
+
     def close(self) -> None:
+        if self._process.poll() is None and self._process.stdin and self._process.stdin.closed:
+            self._process.kill()  # nobody wants the rest of the records
         _discard(self._process)
         self._errors.close()
 
@@ -171,18 +179,19 @@ class Stream:
         return _failure(self._args, self._process.returncode, self._errors.read())
 
 
-def _kept(name: str) -> bool:
-    return name in _KEEP or name.startswith(_KEEP_PREFIX)
+def _may_fetch(where: Path | Where) -> bool:
+    return not isinstance(where, Path) and where.lazy_fetch
 
 
-def _command(root: Path, args: Sequence[str], config: Mapping[str, str] | None) -> list[str]:
-    settings = {**_CONFIG, **(config or {})}
-    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-    return ["git", "--no-pager", "-C", str(root.absolute()), *options, *args]
+def _command(where: Path | Where, args: Sequence[str]) -> list[str]:
+    if isinstance(where, Path):
+        return ["git", "--no-pager", "-C", str(where.absolute()), *args]
+    named = ["--git-dir", str(where.git_dir)] if where.bare else []
+    return ["git", "--no-pager", "-C", str(where.root), *named, *args]
 
 
 def _start(
-    command: list[str], *, lazy_fetch: bool, stdin: bool, stderr: int | IO[bytes] = subprocess.PIPE
+    command: list[str], told: Mapping[str, str], *, stdin: bool, stderr: int | IO[bytes] = subprocess.PIPE
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
@@ -190,7 +199,7 @@ def _start(
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            env=environment(lazy_fetch=lazy_fetch),
+            env=told,
             cwd="/",  # a detached worker's own directory may be gone
         )
     except FileNotFoundError as error:
@@ -203,11 +212,57 @@ def _finish(
     process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float, args: Sequence[str]
 ) -> tuple[bytes, bytes]:
     try:
-        return process.communicate(stdin, timeout)
+        if stdin is not None and len(stdin) > _PIPE:
+            return process.communicate(stdin, timeout)
+        return _collect(process, stdin, timeout)
     except subprocess.TimeoutExpired as error:
         process.kill()
         _discard(process)
         raise TransientGitError(f"git {args[0]} did not finish within {timeout:g} s") from error
+    except _TooMuch:
+        process.kill()
+        _discard(process)
+        raise TreeTooLarge(f"git {args[0]} printed more than {MAX_OUTPUT:,} bytes", hint=LARGE_HINT) from None
+
+
+class _TooMuch(Exception):
+    pass
+
+
+def _collect(process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float) -> tuple[bytes, bytes]:
+    """As `communicate`, but what a child says is bounded: a small repository can make git say a lot."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    if process.stdin is not None:
+        _feed(process.stdin, stdin or b"")
+    said: dict[IO[bytes], list[bytes]] = {process.stdout: [], process.stderr: []}
+    size, deadline = 0, time.monotonic() + timeout
+    with selectors.DefaultSelector() as ready:
+        for pipe in said:
+            ready.register(pipe, selectors.EVENT_READ, pipe)
+        while ready.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, timeout)
+            for key, _ in ready.select(left):
+                data = os.read(key.fd, _PIPE)
+                size += len(data)
+                if size > MAX_OUTPUT:
+                    raise _TooMuch
+                said[key.data].append(data)
+                if not data:
+                    ready.unregister(key.data)
+                    key.data.close()
+    process.wait(max(0.0, deadline - time.monotonic()))
+    return b"".join(said[process.stdout]), b"".join(said[process.stderr])
+
+
+def _feed(pipe: IO[bytes], data: bytes) -> None:
+    try:
+        pipe.write(data)
+        pipe.close()
+    except BrokenPipeError:
+        return  # the child left first; its exit code says why
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
@@ -236,7 +291,18 @@ def _failure(args: Sequence[str], code: int, err: bytes, out: bytes = b"") -> Gi
     reason = _reason(lines) if lines else f"exit code {code}"
     if _TRANSIENT.search(err):
         return TransientGitError(f"git is busy: {reason}", hint="gitindex sync")
+    if _PROMISED.search(err):
+        return absent(reason)
     return GitError(f"git {args[0]}: {reason}", stderr=said, stdout=out)
+
+
+def absent(reason: str) -> MissingObjects:
+    """A partial clone whose objects git may not fetch now."""
+    return MissingObjects(
+        f"this partial clone lacks objects, and gitindex does not let git fetch them: {reason}",
+        hint="fetch them (git fetch --refetch --no-filter), or allow it: lazy_fetch = true below [git] in "
+        "$GITINDEX_HOME/config.toml",
+    )
 
 
 def _reason(lines: list[str]) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, Self
 
+from gitindex.git.filters import filters_off
+from gitindex.git.objects import few_enough
 from gitindex.git.repo import Repo
 from gitindex.git.run import Pending
 
@@ -56,19 +58,23 @@ class Looking:
     def __init__(self, repo: Repo, *, untracked: bool = True) -> None:
         self._repo = repo
         self._untracked = untracked
-        self._pending = Pending(repo.root, _STATUS, *([_OTHERS] if untracked else []))
+        others = [_OTHERS] if untracked else []
+        self._pending = Pending(repo, _STATUS, *others, config=filters_off(repo))
 
     @cached_property
     def tracked(self) -> Seen:
         """HEAD and tracked files alone, while git still walks the directories. Raises GitError."""
         records = self._pending.result(0).split(b"\0")[:-1]
+        few_enough(self._repo, len(records))
         return Seen(_commit(records), tuple(sorted(_tracked(self._repo, records))))
 
     @cached_property
     def seen(self) -> Seen:
         """Nested repositories come without their slash. Raises GitError."""
         found = dict(self.tracked.dirty)
-        for name in self._pending.result(1).split(b"\0")[:-1] if self._untracked else ():
+        others = self._pending.result(1).split(b"\0")[:-1] if self._untracked else []
+        few_enough(self._repo, len(others))
+        for name in others:
             path = name.removesuffix(b"/")
             if path in found:  # dropped from the index, kept on disk: still there, perhaps changed
                 found[path] = "modified"

@@ -48,7 +48,9 @@ def locate(repo: Repo) -> Place:
             f"{repo.root} is a bare repository: it has no work tree to index after a commit",
             hint="gitindex build --commit HEAD",
         )
-    answer = os.fsdecode(run(repo.root, "rev-parse", "--git-path", "hooks")).removesuffix("\n")
+    # The one question about core.hooksPath: elsewhere git is told that there are no hooks.
+    out = run(repo, "rev-parse", "--git-path", "hooks", config={"core.hooksPath": None})
+    answer = os.fsdecode(out).removesuffix("\n")
     return Place(repo, Path(os.path.normpath(repo.root / answer)), version(repo.root))
 
 

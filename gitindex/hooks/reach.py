@@ -11,8 +11,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitindex.git.environment import environment
 from gitindex.git.repo import Repo
-from gitindex.git.run import environment
 from gitindex.hooks import block, confighook, hookfile, managers, note, owner, place, precommit, spawn, worker
 from gitindex.hooks.events import EVENTS
 from gitindex.hooks.journal import Run
@@ -76,7 +76,7 @@ def _through_file(where: Place, event: str, holder: Path) -> Reach:
         return Reach(
             event, _answers(event, [str(holder)], where.repo.root), f"pre-commit, {holder.name}", DRY_RUN
         )
-    return _proven(where, event, str(holder), {})
+    return _proven(where, event, str(holder), {"core.hooksPath": str(where.hooks_dir)})
 
 
 def _proven(where: Place, event: str, through: str, settings: dict[str, str]) -> Reach:

@@ -15,12 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitindex.errors import GitError
+from gitindex.errors import GitError, MissingObjects
 from gitindex.git.objects import Objects, TreeChange, TreeEntry, open_objects
 from gitindex.git.objects_cli import CliObjects
 from gitindex.git.objects_pygit2 import Pygit2Objects, open_pygit2
 from gitindex.git.repo import Repo, discover
 from gitindex.model.ids import blob_id
+from gitindex.userconfig import UserConfig
 from tests.gitrepo import GitRepo
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -287,8 +288,10 @@ def test_chooses_libgit2_only_where_it_can(repo: GitRepo, tmp_path: Path) -> Non
         assert [blob.data for blob in objects.read([entries[1].blob], MIB)] == [b"2"]
 
 
-def test_partial_clones_fetch_to_read_but_not_to_look(repo: GitRepo, tmp_path: Path) -> None:
-    """`has` answers for this machine alone; `read` may ask the promisor."""
+def test_partial_clones_fetch_only_where_the_user_allows_it(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CF-5: `has` answers for this machine alone; `read` asks the promisor when allowed, else names the next step."""
     repo.commit("one", a="1")
     repo.git("config", "uploadpack.allowFilter", "true")
     repo.git("config", "uploadpack.allowAnySHA1InWant", "true")
@@ -300,6 +303,14 @@ def test_partial_clones_fetch_to_read_but_not_to_look(repo: GitRepo, tmp_path: P
         assert not objects.has(blob_id(b"1"))
         assert not objects.has(blob_id(b"1"))
         assert objects.has(tree_of(repo))
+        with pytest.raises(MissingObjects) as caught:
+            list(objects.read([blob_id(b"1")], MIB))
+        assert caught.value.hint is not None
+        assert "lazy_fetch = true" in caught.value.hint
+    monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "file")
+    allowed = discover(clone, user=UserConfig(lazy_fetch=True))
+    assert allowed is not None
+    with open_objects(allowed) as objects:
         assert [blob.data for blob in objects.read([blob_id(b"1")], MIB)] == [b"1"]
     with open_objects(found(clone)) as objects:
         assert objects.has(blob_id(b"1"))

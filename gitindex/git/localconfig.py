@@ -1,0 +1,35 @@
+"""A repository's own git configuration: is a word in it at all? Answered without starting git.
+
+Most repositories configure no filter, include nothing and promise nothing; only where the word is there is git asked
+what it means. Git reads section names without case and never across lines, so a word that is absent here is absent.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+_MAX_BYTES = 1024 * 1024  # git's own parser needs none of this; a larger file counts as mentioning everything
+
+
+class Configured(Protocol):
+    @property
+    def git_dir(self) -> Path: ...
+    @property
+    def common_dir(self) -> Path: ...
+
+
+def mentions(repo: Configured, *words: bytes) -> bool:
+    """Whether a file that git reads as this repository's configuration holds one of the lower-case words."""
+    return any(_holds(path, words) for path in (repo.common_dir / "config", repo.git_dir / "config.worktree"))
+
+
+def _holds(path: Path, words: tuple[bytes, ...]) -> bool:
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_MAX_BYTES + 1).lower()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return len(text) > _MAX_BYTES or any(word in text for word in words)
