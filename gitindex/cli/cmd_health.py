@@ -24,6 +24,7 @@ def run(call: Call) -> Answer:
         "text_only": found.get("text_only_files", {}),
         "degraded": found.get("degraded", False),
         "errors": found.get("errors", []),
+        "notices": found["notices"],
     }
     lines = [f"problem: {problem.message}" for problem in problems]
     if missing:
@@ -38,4 +39,6 @@ def run(call: Call) -> Answer:
             for limit, paths in found["text_only_files"].items()
             for path in paths
         ]
+    for notice in found["notices"]:
+        lines += [f"notice: {notice['message']}", f"  next: {notice['next']}"]
     return Answer(data, "\n".join(lines), 3 if missing else 4 if problems else 0)

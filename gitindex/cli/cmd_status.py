@@ -51,6 +51,8 @@ def _text(found: dict[str, Any]) -> str:
     for problem in found["problems"]:
         lines.append(output.name(f"problem: {problem['message']}"))
         lines.extend([f"  next: {problem['next']}"] if problem.get("next") else [])
+    for notice in found["notices"]:
+        lines += [f"notice: {notice['message']}", f"  next: {notice['next']}"]
     return "\n".join(lines)
 
 

@@ -16,10 +16,11 @@ from gitindex.ops.codebase import Codebase, assemble
 from gitindex.ops.sharing import published_fingerprint
 from gitindex.store import manifests, stores
 from gitindex.store.layout import builds_dir
+from gitindex.userconfig import UserConfig
 
 
-def repository_at(path: Path) -> Repo:
-    found = discover(path) if path.exists() else None
+def repository_at(path: Path, user: UserConfig | None = None) -> Repo:
+    found = discover(path, user=user) if path.exists() else None
     if found is None:
         raise NotARepository(f"{path.absolute()} is not in a git repository", hint="git init")
     return found
@@ -29,7 +30,7 @@ def open_area(
     path: Path, environment: Environment, rev: str, home: Path | None = None
 ) -> tuple[Codebase, Head]:
     """The commit and its build area (below `home`, where given). Raises NotARepository, GitError, ConfigError."""
-    repo = repository_at(path)
+    repo = repository_at(path, environment.user)
     at = resolve(repo, rev)
     area = replace(environment, home=home or builds_dir(environment.home))
     codebase = assemble(repo.root, repo, settings_of(repo, rev), area)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from gitindex.model.settings import MAX_FILE_BYTES, Settings
 from gitindex.store import state, stores
 from gitindex.store.layout import Layout
 from gitindex.store.state import StoreState
+from gitindex.userconfig import FILE_NAME, UserConfig
 
 
 @frozen
@@ -30,6 +32,7 @@ class Codebase:
     layout: Layout
     environment: Environment
     mode: str = "single"
+    submodules_refused: bool = False  # `.gitindex.toml` asks to enter them, the user does not allow it
 
     @property
     def home(self) -> Path:
@@ -46,7 +49,7 @@ def open_codebase(
     if not path.exists():
         raise UsageError(f"no such path: {path}")
     where = path.resolve()
-    repo = discover(where, asked)
+    repo = discover(where, asked, environment.user)
     if repo is not None and repo.bare:
         raise UsageError(f"{repo.root} is a bare repository", hint="gitindex build --commit REV")
     root = repo.root if repo else (where if where.is_dir() else where.parent)
@@ -57,12 +60,37 @@ def open_codebase(
 def assemble(
     root: Path, repo: Repo | None, settings: Settings, environment: Environment, *, shared: bool = False
 ) -> Codebase:
+    asked_for = settings.index.submodules
+    entered = _enters_submodules(root, asked_for, environment.user)
+    settings = replace(settings, index=replace(settings.index, submodules=entered))
     shared = shared or environment.user.shared
     if shared and settings.index.untracked:  # one user's scratch files are not the group's (ST-3)
         settings = replace(settings, index=replace(settings.index, untracked=False))
     fingerprint = config.config_fingerprint(settings)
     layout = stores.locate(environment.home, root, fingerprint)
-    return Codebase(root, repo, settings, fingerprint, layout, environment, "shared" if shared else "single")
+    mode = "shared" if shared else "single"
+    return Codebase(root, repo, settings, fingerprint, layout, environment, mode, asked_for and not entered)
+
+
+def _enters_submodules(root: Path, asked_for: bool, user: UserConfig) -> bool:
+    """Only the user opens repositories inside the repository: each has a configuration of its own (CF-5, EL-4)."""
+    return (asked_for and user.submodules) or any(
+        Path(path).resolve() == root for path in user.submodule_roots
+    )
+
+
+def notices(codebase: Codebase) -> list[dict[str, str]]:
+    """What the repository's configuration asks for and does not get, with the user's next step."""
+    if not codebase.submodules_refused:
+        return []
+    return [
+        {
+            "code": "submodules_refused",
+            "message": f"{config.FILE_NAME} asks to enter submodules; only your own configuration can allow that",
+            "next": f"below [index] in {codebase.home / FILE_NAME}: submodule_roots = "
+            f"{json.dumps([str(codebase.root)])}",
+        }
+    ]
 
 
 def read_root_file(root: Path, name: str) -> bytes | None:

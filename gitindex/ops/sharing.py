@@ -59,9 +59,10 @@ class Share:
 
 
 def published_fingerprint(settings: Settings) -> str:
-    """What snapshots of commits are published under. A commit has no untracked files, so whether a store would take
-    them (shared ones do not, ST-3) makes no difference to what is fetched."""
-    return config.config_fingerprint(replace(settings, index=replace(settings.index, untracked=True)))
+    """What snapshots of commits are published under. A build of a commit takes neither untracked files nor submodules,
+    so whether a store would (shared ones, ST-3; the user's choice, EL-4) makes no difference to what is fetched."""
+    index = replace(settings.index, untracked=True, submodules=False)
+    return config.config_fingerprint(replace(settings, index=index))
 
 
 def repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gitindex import config, gate
 from gitindex.errors import GitError, GitindexError, IncompatibleVersion, IntegrityError
-from gitindex.ops.codebase import Codebase
+from gitindex.ops.codebase import Codebase, notices
 from gitindex.ops.target import SyncOptions, make_plan, open_source
 from gitindex.ops.truth import truth
 from gitindex.store import state
@@ -42,6 +42,7 @@ def status(codebase: Codebase) -> dict[str, Any]:
         "semantic": [],
         "trust": None,
         "problems": [],
+        "notices": notices(codebase),
     }
     try:
         _fill(codebase, answer)

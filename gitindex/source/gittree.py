@@ -181,7 +181,7 @@ def open_worktree(
     with Root(repo.root) as root:
         at, dirt = _consistent(repo, root, untracked, look)
     objects = open_objects(repo, bulk=bulk)
-    inner = Nested(repo.root, bulk=bulk) if nested else None
+    inner = Nested(repo, bulk=bulk) if nested else None
     return GitSource(repo, at, objects, dirt, untracked=untracked, max_bytes=max_bytes, nested=inner)
 
 

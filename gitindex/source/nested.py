@@ -1,16 +1,20 @@
 """Repositories inside the repository (EL-4): entered only when asked, each under its own directory as name space.
 
-A submodule is read at the commit its parent records, a nested repository at its HEAD; always from objects. One that
-is not checked out stays the skip it was.
+A submodule is read at the commit its parent records, a nested repository at its HEAD; always from objects. It is
+looked for under the very bytes that git or the file system spells its path with, and only where a `.git` entry stands
+that no link leads to (CF-5): a path key may be another directory's name. One that is not checked out stays a skip.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from dataclasses import replace
+from stat import S_ISDIR, S_ISREG
 
 from gitindex.errors import GitError
-from gitindex.git.objects import Blob, Objects, open_objects
+from gitindex.files.safeopen import ReadError, Root
+from gitindex.git.objects import Blob, Objects, few_enough, open_objects
 from gitindex.git.repo import Repo, discover, head, resolve
 from gitindex.source.candidate import NESTED, SUBMODULE, Candidate, candidate
 
@@ -18,8 +22,8 @@ from gitindex.source.candidate import NESTED, SUBMODULE, Candidate, candidate
 class Nested:
     """Opens inner repositories as they are met; remembers which candidate belongs to which."""
 
-    def __init__(self, root: Path, *, bulk: bool) -> None:
-        self._root = root
+    def __init__(self, outer: Repo, *, bulk: bool) -> None:
+        self._outer = outer
         self._bulk = bulk
         self._spaces: dict[str, Objects] = {}
 
@@ -29,6 +33,7 @@ class Nested:
         for key, item in found.items():
             inner = self._enter(item) if item.mode in (SUBMODULE, NESTED) else None
             whole.update({entry.key: entry for entry in inner} if inner is not None else {key: item})
+            few_enough(self._outer, len(whole))
         return whole
 
     def read(self, items: Sequence[Candidate], max_bytes: int) -> Iterator[Blob]:
@@ -40,9 +45,8 @@ class Nested:
             objects.close()
 
     def _enter(self, item: Candidate) -> Iterable[Candidate] | None:
-        where = self._root / item.key
-        repo = _repository(where)
-        if repo is None or repo.root != where.resolve():
+        repo = self._repository(item.raw)
+        if repo is None:
             return None
         try:
             at = resolve(repo, item.blob) if item.mode == SUBMODULE else head(repo)
@@ -58,9 +62,19 @@ class Nested:
             for entry in objects.entries(at.tree)
         ]
 
-
-def _repository(where: Path) -> Repo | None:
-    try:
-        return discover(where) if where.is_dir() else None
-    except GitError:
-        return None
+    def _repository(self, raw: bytes) -> Repo | None:
+        with Root(self._outer.root) as root:
+            try:
+                mode = root.lstat(raw + b"/.git").st_mode
+            except ReadError:
+                return None
+        if not (S_ISDIR(mode) or S_ISREG(mode)):
+            return None
+        where = self._outer.root / os.fsdecode(raw)
+        try:
+            found = discover(where)
+        except GitError:
+            return None
+        if found is None or found.root != where:
+            return None
+        return replace(found, lazy_fetch=self._outer.lazy_fetch, max_files=self._outer.max_files)

@@ -12,6 +12,15 @@ from tests.gitrepo import GitRepo
 ENTER = "[index]\nsubmodules = true\n"
 
 
+@pytest.fixture(autouse=True)
+def allowed(home: Path) -> Path:
+    """The user lets repositories ask for their submodules."""
+    mine = home / ".gitindex" / "config.toml"
+    mine.parent.mkdir()
+    mine.write_text(ENTER)
+    return mine
+
+
 @pytest.fixture
 def outer(tmp_path: Path, repo: GitRepo) -> GitRepo:
     inner = GitRepo.create(tmp_path / "inner")
