@@ -1,7 +1,8 @@
 """Git's ignore rules (EL-5), for rule files git itself would not read. Pure; git is the oracle in tests.
 
 Used for `.gitindexignore`, which holds for tracked files too, and for `.gitignore` files without git.
-Rules work on raw bytes, as git's do; a `str` path is taken as UTF-8.
+Rules work on raw bytes, as git's do; a `str` path is taken as UTF-8. Every path is held against every rule, so a file of
+more bytes or rules than people write is refused by name: to leave rules out would index what was to be left out.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
+from gitindex.errors import ConfigError
 from gitindex.files.glob import Malformed, compile_glob, is_literal
 from gitindex.model.frozen import frozen
 
+MAX_BYTES = 256 * 1024
+MAX_RULES = 5_000  # of one file; compiled in about a second at worst
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -44,7 +48,13 @@ class IgnoreRules:
     rules: tuple[Rule, ...]
 
     @classmethod
-    def parse(cls, base: str | bytes, data: bytes) -> Self:
+    def parse(cls, base: str | bytes, data: bytes, name: str = "an ignore file") -> Self:
+        """Raises ConfigError for a file of too many bytes or rules."""
+        if len(data) > MAX_BYTES or sum(1 for _ in _lines(data)) > MAX_RULES:
+            raise ConfigError(
+                f"{name} has more than {MAX_RULES:,} rules or {MAX_BYTES:,} bytes",
+                hint="use fewer, wider patterns",
+            )
         rules = (_rule(line) for line in _lines(data.removeprefix(_BOM)))
         return cls(_bytes(base).strip(b"/"), tuple(rule for rule in rules if rule is not None))
 
@@ -92,13 +102,15 @@ class Ignore:
         return None
 
     def _directory(self, path: bytes) -> bool:
-        if not path:
-            return False
-        known = self._directories.get(path)
-        if known is None:
-            parent = path.rpartition(b"/")[0]
-            known = self._directory(parent) or bool(self.verdict(path, is_dir=True))
-            self._directories[path] = known
+        """From the root down, with a loop: a path may be deeper than Python calls."""
+        if path in self._directories:
+            return self._directories[path]
+        above = [parent for parent in (path, *_bases(path)) if parent]
+        known = False
+        for parent in reversed(above):
+            if parent not in self._directories:
+                self._directories[parent] = known or bool(self.verdict(parent, is_dir=True))
+            known = self._directories[parent]
         return known
 
 

@@ -96,13 +96,14 @@ def _stat(directory: int, name: bytes) -> list[tuple[bytes, os.stat_result]]:
 
 
 def _rules(root: Root, path: bytes) -> IgnoreRules:
-    """The directory's `.gitignore`; a link or an unreadable one counts as none, as in git."""
+    """The directory's `.gitignore`; a link or an unreadable one counts as none, as in git. Raises ConfigError."""
     name = path + b"/.gitignore" if path else b".gitignore"
     try:
         read = stable_read(root, name, MAX_FILE_BYTES)
     except ReadError:
         return IgnoreRules.parse(path, b"")
-    return IgnoreRules.parse(path, read.data if stat.S_ISREG(read.mode) else b"")
+    shown = name.decode("utf-8", "backslashreplace")
+    return IgnoreRules.parse(path, read.data if stat.S_ISREG(read.mode) else b"", shown)
 
 
 def _mode(mode: int) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from gitindex import config
 from gitindex.files.ignore import Ignore, IgnoreRules
 from gitindex.files.policy import Policy
 from gitindex.model.settings import Settings
 
 
 def make_policy(settings: Settings, ignore: bytes | None) -> Policy:
-    rules = [IgnoreRules.parse("", ignore)] if ignore else []
+    rules = [IgnoreRules.parse("", ignore, config.IGNORE_NAME)] if ignore else []
     return Policy(settings.index, Ignore(rules))

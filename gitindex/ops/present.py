@@ -1,7 +1,8 @@
 """What git says of the present, asked for early: git looks at the working tree while we load and search.
 
 Invariant: an answer never rests on a look that began before its snapshot was published. The pointer is read
-first; when another snapshot was pinned in the end, git is asked again.
+first; when another snapshot was pinned in the end, git is asked again. Git looks at no working tree that has no
+index to answer from (CF-5).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
 from gitindex.model.records import OverlayEntry
 from gitindex.ops.codebase import Codebase
-from gitindex.store import manifests
+from gitindex.store import manifests, state
 
 _READS = 32  # files: an answer must not wait for a whole tree to be hashed
 
@@ -31,11 +32,12 @@ class Look:
 
 @contextmanager
 def looking(codebase: Codebase) -> Iterator[Look | None]:
-    """None where there is no git to ask, or it cannot be started: whoever needs an answer finds out why."""
-    if codebase.repo is None:
+    """None where there is no git to ask, no index that could answer, or git cannot be started: whoever needs an
+    answer finds out why."""
+    before = manifests.active_id(codebase.layout)
+    if codebase.repo is None or before is None or _is_rebuilt(codebase):
         yield None
         return
-    before = manifests.active_id(codebase.layout)
     try:
         look = _begin(codebase, codebase.repo)
     except GitError:
@@ -87,6 +89,12 @@ def as_indexed(
             except ReadError:
                 continue
     return count
+
+
+def _is_rebuilt(codebase: Codebase) -> bool:
+    """By the state alone, without asking whether its writer lives: the gate does, and git is asked after it."""
+    known = state.read(codebase.layout)
+    return known is not None and known.state == "indexing"
 
 
 def _begin(codebase: Codebase, repo: Repo) -> Looking:

@@ -1,12 +1,13 @@
 """`search`: one question, one answer, with the three truths beside it (QU-6).
 
-Reads only, unless asked to sync first (EN-5). Git looks at the working tree while the search runs.
+Reads only, unless asked to sync first (EN-5). Git looks at the working tree while the search runs, after the gate.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -72,19 +73,12 @@ class QueryAnswer:
 def query(
     codebase: Codebase, request: Request, options: QueryOptions | None = None, look: Look | None = None
 ) -> QueryAnswer:
-    """`look` is one the caller began before; without it git is asked now.
+    """`look` is one the caller began before; without it git is asked once the gate is open.
 
     Raises Gated with its envelope, UsageError; with `sync` what a sync raises.
     """
     chosen = options or QueryOptions()
     request = checked(request)
-    if look is not None:
-        return _answer(codebase, request, chosen, look)
-    with looking(codebase) as begun:
-        return _answer(codebase, request, chosen, begun)
-
-
-def _answer(codebase: Codebase, request: Request, chosen: QueryOptions, look: Look | None) -> QueryAnswer:
     if chosen.sync:
         from gitindex.ops.sync import (
             sync,
@@ -101,13 +95,13 @@ def _answer(codebase: Codebase, request: Request, chosen: QueryOptions, look: Lo
         return _scanned(codebase, request, gated.message, {"create": gate.action(codebase.root, "create")})
     except IntegrityError as error:
         return _damaged(codebase, request, error)
-    with admission.view as view:
+    with admission.view as view, nullcontext(look) if look else looking(codebase) as begun:
         try:
             found = _engine(codebase, view).search(request)
         except IntegrityError as error:
             return _damaged(codebase, request, error)
         prints = _fingerprints(codebase, view.manifest.ignore_fingerprint)
-        told = truth(codebase, view, look)
+        told = truth(codebase, view, begun)
         return QueryAnswer(
             found, view.manifest.snapshot_id, told, prints, admission.stale, dict(admission.hints)
         )

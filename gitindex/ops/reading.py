@@ -111,9 +111,9 @@ def reading(codebase: Codebase, options: ReadOptions) -> Iterator[Reading]:
         from gitindex.ops.sync import sync  # late: a read must start without the indexer (UI-3)
 
         sync(codebase)
-    with looking(codebase) as look:
-        admission = gate.admit(
-            codebase, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
-        )
-        with admission.view as view, Root(codebase.root) as root:
-            yield Reading(codebase, admission, options, Texts(view, codebase.repo, root), look)
+    # The gate first: git looks at no working tree that is not indexed (CF-5).
+    admission = gate.admit(
+        codebase, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
+    )
+    with admission.view as view, looking(codebase) as look, Root(codebase.root) as root:
+        yield Reading(codebase, admission, options, Texts(view, codebase.repo, root), look)
