@@ -1,8 +1,8 @@
 """Git's ignore rules (EL-5), for rule files git itself would not read. Pure; git is the oracle in tests.
 
 Used for `.gitindexignore`, which holds for tracked files too, and for `.gitignore` files without git.
-Rules work on raw bytes, as git's do; a `str` path is taken as UTF-8. Every path is held against every rule, so a file of
-more bytes or rules than people write is refused by name: to leave rules out would index what was to be left out.
+Rules work on raw bytes, as git's do; a `str` path is taken as UTF-8. Every path is held against every rule, so a file
+of more bytes or rules than people write is refused by name: to leave rules out would index what they leave out.
 """
 
 from __future__ import annotations

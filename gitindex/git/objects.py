@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from gitindex.errors import GitError, TreeTooLarge
+from gitindex.errors import GitError
 from gitindex.git.repo import Repo
-from gitindex.git.run import LARGE_HINT
+from gitindex.git.trees import Side
 
 # Git knows the empty tree without having it; it may be in no object database.
 EMPTY_TREES = frozenset(
@@ -24,9 +24,6 @@ EMPTY_TREES = frozenset(
         "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
     }
 )
-
-
-MAX_PATH = 4096  # bytes; Linux takes no longer one
 
 
 class TreeEntry(NamedTuple):
@@ -88,26 +85,19 @@ def open_objects(repo: Repo, *, bulk: bool = False) -> Objects:
     return CliObjects(repo)
 
 
-def few_enough(repo: Repo, count: int) -> None:
-    """Raises TreeTooLarge."""
-    if count > repo.max_files:
-        raise TreeTooLarge(f"more than {repo.max_files:,} files in one tree", hint=LARGE_HINT)
+def changes(found: Iterable[tuple[bytes, Side, Side]]) -> list[TreeChange]:
+    """Differences of two trees, sorted by path."""
+    made = (TreeChange(path, _entry(path, old), _entry(path, new)) for path, old, new in found)
+    return sorted(made, key=lambda change: change.path)
 
 
-def short_enough(path: bytes) -> None:
-    """Raises TreeTooLarge."""
-    if len(path) > MAX_PATH:
-        shown = path[:80].decode("utf-8", "backslashreplace")
-        raise TreeTooLarge(f"a path of more than {MAX_PATH:,} bytes: {shown}…", hint="git log -- that path")
+def _entry(path: bytes, side: Side) -> TreeEntry | None:
+    return TreeEntry(path, side[0], side[1].hex()) if side else None
 
 
-def changes_between(old: Iterable[TreeEntry], new: Iterable[TreeEntry]) -> list[TreeChange]:
-    """Pair two sides of a diff by path."""
-    before = {entry.path: entry for entry in old}
-    after = {entry.path: entry for entry in new}
-    return [
-        TreeChange(path, before.get(path), after.get(path)) for path in sorted(before.keys() | after.keys())
-    ]
+def tree_id(tree: str | None) -> bytes | None:
+    """Raw, None for a tree without entries."""
+    return None if tree is None or tree in EMPTY_TREES else bytes.fromhex(tree)
 
 
 def missing(object_id: str) -> GitError:

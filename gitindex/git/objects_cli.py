@@ -9,19 +9,19 @@ from types import TracebackType
 from typing import Self
 
 from gitindex.errors import GitError, MissingObjects, TransientGitError
+from gitindex.git.limits import few_enough, short_enough, small_enough
 from gitindex.git.localconfig import mentions
-from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, few_enough, missing, short_enough
+from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, changes, missing, tree_id
 from gitindex.git.repo import Repo
 from gitindex.git.run import Stream, absent
+from gitindex.git.trees import TREE, Child, differences, parse_tree
 
-_TREE = 0o040000
 _WINDOW = 128  # ids per round trip: the questions and the size answers both fit into a pipe buffer
 
 
 class CliObjects:
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
-        self._null = "0" * (64 if repo.algorithm == "sha256" else 40)
         self._local: Stream | None = None
 
     def entries(self, tree: str) -> Iterator[TreeEntry]:
@@ -32,7 +32,7 @@ class CliObjects:
             few_enough(self._repo, count)
             entry = _entry(record)
             short_enough(entry.path)
-            if entry.mode != _TREE:
+            if entry.mode != TREE:
                 yield entry
 
     def entry(self, tree: str, path: bytes) -> TreeEntry | None:
@@ -45,30 +45,15 @@ class CliObjects:
                 "--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--", name
             )
         ]
-        return next((entry for entry in found if entry.path == path and entry.mode != _TREE), None)
+        return next((entry for entry in found if entry.path == path and entry.mode != TREE), None)
 
     def diff(self, old_tree: str | None, new_tree: str) -> list[TreeChange]:
-        if old_tree is None:
-            return [TreeChange(entry.path, None, entry) for entry in self.entries(new_tree)]
-        options = (
-            "-r",
-            "-t",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--no-abbrev",
-            "--no-ext-diff",
-            "--ignore-submodules=none",
-        )
-        changes: list[TreeChange] = []
-        fields = self._records("diff-tree", *options, old_tree, new_tree)
-        # One iterator twice: header and path come in pairs.
-        for count, (header, path) in enumerate(zip(fields, fields, strict=True), 1):
-            few_enough(self._repo, count)
-            short_enough(path)
-            change = self._change(header, path)
-            changes.extend([change] if change.old or change.new else [])
-        return sorted(changes, key=lambda change: change.path)
+        with Stream(self._repo, "cat-file", "--batch") as trees:
+
+            def children(tree: bytes) -> Iterator[Child]:
+                return parse_tree(tree, self._tree(trees, tree.hex()))
+
+            return changes(differences(self._repo, children, tree_id(old_tree), tree_id(new_tree)))
 
     def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
         # Own processes per call: a reader that stops half-way leaves no answers behind for the next one.
@@ -144,12 +129,16 @@ class CliObjects:
     def _partial(self) -> bool:
         return mentions(self._repo, b"promisor", b"partialclone")
 
-    def _change(self, header: bytes, path: bytes) -> TreeChange:
-        old_mode, new_mode, old, new, _ = header[1:].decode().split(" ")
-        return TreeChange(path, self._side(path, old_mode, old), self._side(path, new_mode, new))
-
-    def _side(self, path: bytes, mode: str, blob: str) -> TreeEntry | None:
-        return None if blob == self._null or int(mode, 8) == _TREE else TreeEntry(path, int(mode, 8), blob)
+    def _tree(self, stream: Stream, tree: str) -> bytes:
+        _send(stream, [tree])
+        _, kind, *size = stream.line().split(b" ")
+        if kind != b"tree":
+            error = GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree)
+            raise absent(error.message) if self._partial else error
+        small_enough(self._repo, int(size[0]))
+        data = stream.read(int(size[0]))
+        stream.read(1)
+        return data
 
 
 def _entry(record: bytes) -> TreeEntry:

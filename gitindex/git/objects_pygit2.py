@@ -11,20 +11,11 @@ import pygit2
 from pygit2.enums import ObjectType, Option
 
 from gitindex.errors import GitError
-from gitindex.git.objects import (
-    EMPTY_TREES,
-    Blob,
-    TreeChange,
-    TreeEntry,
-    changes_between,
-    few_enough,
-    missing,
-    short_enough,
-)
+from gitindex.git.limits import few_enough, short_enough, small_enough
+from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, changes, missing, tree_id
 from gitindex.git.repo import Repo
+from gitindex.git.trees import TREE, Child, differences, parse_tree
 
-_TREE = 0o040000
-_RAW_ID = 20
 _KINDS = {ObjectType.BLOB: b"blob", ObjectType.TREE: b"tree"}
 # libgit2 hashes what it reads by code that looks for collisions, as long as inflating takes. We hash it ourselves.
 pygit2.option(Option.ENABLE_STRICT_HASH_VERIFICATION, False)
@@ -53,39 +44,19 @@ class Pygit2Objects:
             yield from self._walk(bytes.fromhex(tree))
 
     def entry(self, tree: str, path: bytes) -> TreeEntry | None:
-        at = TreeEntry(b"", _TREE, tree)
+        at = TreeEntry(b"", TREE, tree)
         for name in path.split(b"/"):
-            if at.mode != _TREE or at.blob in EMPTY_TREES:
+            if at.mode != TREE or at.blob in EMPTY_TREES:
                 return None
             found = next((item for item in self._children(bytes.fromhex(at.blob)) if item[1] == name), None)
             if found is None:
                 return None
             at = TreeEntry(path, found[0], found[2].hex())
-        return None if at.mode == _TREE else at
+        return None if at.mode == TREE else at
 
     def diff(self, old_tree: str | None, new_tree: str) -> list[TreeChange]:
-        """Only where two trees differ are they opened: libgit2 would make an object of every difference first."""
-        pending = [(b"", _tree_id(old_tree), _tree_id(new_tree))]
-        old: list[TreeEntry] = []
-        new: list[TreeEntry] = []
-        count = 0
-        while pending:
-            prefix, before, after = pending.pop()
-            left, right = self._named_children(before), self._named_children(after)
-            for name in left.keys() | right.keys():
-                was, now = left.get(name), right.get(name)
-                if was == now:
-                    continue
-                count += 1
-                few_enough(self._where, count)
-                path = prefix + name
-                short_enough(path)
-                trees = [side[1] if side and side[0] == _TREE else None for side in (was, now)]
-                if any(trees):
-                    pending.append((path + b"/", trees[0], trees[1]))
-                old.extend(_file(path, was))
-                new.extend(_file(path, now))
-        return changes_between(old, new)
+        found = differences(self._where, self._children, tree_id(old_tree), tree_id(new_tree))
+        return changes(found)
 
     def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
         for blob in blobs:
@@ -116,28 +87,20 @@ class Pygit2Objects:
                 few_enough(self._where, count)
                 path = prefix + name
                 short_enough(path)
-                if mode == _TREE:
+                if mode == TREE:
                     stack.append((path + b"/", self._children(child)))
                     break
                 yield TreeEntry(path, mode, child.hex())
             else:
                 stack.pop()
 
-    def _named_children(self, tree: bytes | None) -> dict[bytes, tuple[int, bytes]]:
-        return {} if tree is None else {name: (mode, child) for mode, name, child in self._children(tree)}
-
-    def _children(self, tree: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    def _children(self, tree: bytes) -> Iterator[Child]:
         """The raw tree object, parsed here: a Python object per entry of libgit2's costs twice as much."""
-        data = self._raw_tree(tree.hex())
-        at = 0
-        while at < len(data):
-            space = data.index(b" ", at)
-            end = data.index(b"\0", space) + 1
-            yield _canonical(int(data[at:space], 8)), data[space + 1 : end - 1], data[end : end + _RAW_ID]
-            at = end + _RAW_ID
+        return parse_tree(tree, self._raw_tree(tree.hex()))
 
     def _raw_tree(self, tree: str) -> bytes:
         try:
+            small_enough(self._where, self._odb.read_header(tree)[1])
             kind, data = self._odb.read(tree)
         except (KeyError, pygit2.GitError) as error:
             raise GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree) from error
@@ -161,21 +124,6 @@ def _verified(object_id: str, kind: int, data: bytes) -> bytes:
     if digest.hexdigest() != object_id:
         raise GitError(f"git object {object_id} is damaged", hint="git fsck", object_id=object_id)
     return data
-
-
-def _file(path: bytes, side: tuple[int, bytes] | None) -> list[TreeEntry]:
-    return [TreeEntry(path, side[0], side[1].hex())] if side and side[0] != _TREE else []
-
-
-def _tree_id(tree: str | None) -> bytes | None:
-    return None if tree is None or tree in EMPTY_TREES else bytes.fromhex(tree)
-
-
-def _canonical(mode: int) -> int:
-    """As git reads it: old tools stored 100664, which means 100644."""
-    if mode & 0o170000 == 0o100000:
-        return 0o100755 if mode & 0o100 else 0o100644
-    return mode
 
 
 def _partial(config: Any) -> bool:

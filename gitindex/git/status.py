@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 from gitindex.git.filters import filters_off
-from gitindex.git.objects import few_enough
+from gitindex.git.limits import few_enough
 from gitindex.git.repo import Repo
 from gitindex.git.run import Pending
 

@@ -1,0 +1,28 @@
+"""How much of a tree is read: a few kilobytes of git can hold a billion files (EL-8)."""
+
+from __future__ import annotations
+
+from gitindex.errors import TreeTooLarge
+from gitindex.git.repo import Repo
+from gitindex.git.run import LARGE_HINT
+
+MAX_PATH = 4096  # bytes; Linux takes no longer one
+_ENTRY = 300  # bytes of the longest entry of a tree object: mode, a name of 255 bytes, an id
+
+
+def few_enough(repo: Repo, count: int) -> None:
+    """Raises TreeTooLarge."""
+    if count > repo.max_files:
+        raise TreeTooLarge(f"more than {repo.max_files:,} files in one tree", hint=LARGE_HINT)
+
+
+def small_enough(repo: Repo, size: int) -> None:
+    """Before a tree object is read. Raises TreeTooLarge."""
+    few_enough(repo, size // _ENTRY)
+
+
+def short_enough(path: bytes) -> None:
+    """Raises TreeTooLarge."""
+    if len(path) > MAX_PATH:
+        shown = path[:80].decode("utf-8", "backslashreplace")
+        raise TreeTooLarge(f"a path of more than {MAX_PATH:,} bytes: {shown}…", hint="git log --stat")
