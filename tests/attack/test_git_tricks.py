@@ -171,7 +171,7 @@ def run_everything(root: Path, inside: Path, home: Path, user: int | None) -> di
 
 @pytest.mark.parametrize("user", ["as we are", "nobody"])
 def test_no_trick_starts_a_program(place: Path, user: str) -> None:
-    """CF-5, CF-4: and every command ends by itself, with an exit code of ours."""
+    """CF-5: and every command ends by itself, with an exit code of ours."""
     if user == "nobody" and os.geteuid() != 0:
         pytest.skip("only root can become another user")
     other = NOBODY if user == "nobody" else None

@@ -117,7 +117,7 @@ def test_the_environment_is_read_in_few_places():
     assert readers <= {
         "gitindex.config",
         "gitindex.child",
-        "gitindex.git.run",
+        "gitindex.git.environment",
         "gitindex.cli.cmd_hooks",
         "gitindex.hooks.spawn",
         "gitindex.hooks.__main__",
