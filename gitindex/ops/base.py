@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 
-from gitindex.errors import IntegrityError
+from gitindex.errors import IntegrityError, LeaseHeld
 from gitindex.model.manifest import GitState, Manifest
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.target import SyncOptions
@@ -54,6 +54,6 @@ def _seed(codebase: Codebase, sibling: Layout) -> SnapshotView | None:
             if theirs is None:
                 return None
             manifest = clone.seed(codebase.layout, codebase.root, sibling, theirs.manifest)
-    except IntegrityError:
+    except (IntegrityError, LeaseHeld):
         return None
     return SnapshotView(codebase.layout, manifest, None, Verifier(codebase.layout))

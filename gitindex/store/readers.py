@@ -1,4 +1,4 @@
-"""Readers hold this lock shared, gc holds it alone (SN-9, IDX.MUST.005)."""
+"""Readers hold this lock shared, gc holds it alone (SN-9, IDX.MUST.005). Neither waits for ever (EN-8)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ from contextlib import contextmanager
 from gitindex.errors import LeaseHeld
 from gitindex.store.layout import Layout
 
+WAIT = 5.0  # seconds for either side: a collection takes less, and whoever asks can ask again
 _POLL = 0.02
 
 
 class ReadersLock:
     """A shared hold that lives as long as a view does."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, wait: float = WAIT) -> None:
+        """Raises LeaseHeld when somebody holds the lock alone for `wait` seconds."""
         # Read-only: a reader must work on a store it may not write to.
         self._descriptor = os.open(layout.readers, os.O_RDONLY | os.O_CLOEXEC)
-        fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+        try:
+            _lock(self._descriptor, fcntl.LOCK_SH, wait, _collected(layout, wait))
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -29,22 +35,39 @@ class ReadersLock:
 
 
 @contextmanager
-def exclusive(layout: Layout, wait: float = 5.0) -> Iterator[None]:
+def exclusive(layout: Layout, wait: float = WAIT) -> Iterator[None]:
     """No reader is inside while the body runs.
 
     Raises LeaseHeld when readers stay for `wait` seconds.
     """
     descriptor = os.open(layout.readers, os.O_RDWR | os.O_CLOEXEC)
-    deadline = time.monotonic() + wait
     try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise LeaseHeld("readers are busy with this index", hint="gitindex gc") from None
-                time.sleep(_POLL)
+        _lock(
+            descriptor,
+            fcntl.LOCK_EX,
+            wait,
+            LeaseHeld("readers are busy with this index", hint="gitindex gc"),
+        )
         yield
     finally:
         os.close(descriptor)
+
+
+def _collected(layout: Layout, wait: float) -> LeaseHeld:
+    return LeaseHeld(
+        f"another process has kept the index {layout.id} to itself for {wait:g} s; nothing was read",
+        hint="try again",
+    )
+
+
+def _lock(descriptor: int, kind: int, wait: float, refusal: LeaseHeld) -> None:
+    """`flock` itself would wait as long as the holder likes."""
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise refusal from None
+            time.sleep(_POLL)
