@@ -5,12 +5,10 @@ Reads only, unless asked to sync first (EN-5). Git looks at the working tree whi
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from gitindex import config, gate
@@ -19,15 +17,12 @@ from gitindex.extract.embed.protocol import Embedder
 from gitindex.extract.embed.registry import open_embedder
 from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import EmbedSettings
+from gitindex.ops import engines
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.present import Look, looking
 from gitindex.ops.truth import Truth, truth
-from gitindex.search.engine import Engine
 from gitindex.search.hit import Found
 from gitindex.search.request import Request, checked
-from gitindex.view.snapshot import SnapshotView
-
-_WARM = 4  # snapshots whose loaded state a long-lived process keeps
 
 
 @frozen
@@ -97,7 +92,8 @@ def query(
         return _damaged(codebase, request, error)
     with admission.view as view, nullcontext(look) if look else looking(codebase) as begun:
         try:
-            found = _engine(codebase, view).search(request)
+            with engines.engine(codebase, view, _embedder) as engine:
+                found = engine.search(request)
         except IntegrityError as error:
             return _damaged(codebase, request, error)
         prints = _fingerprints(codebase, view.manifest.ignore_fingerprint)
@@ -132,29 +128,6 @@ def _fingerprints(codebase: Codebase, ignore: str) -> dict[str, str]:
         "ignore": ignore,
         "query": config.query_fingerprint(codebase.settings),
     }
-
-
-# -- what a long-lived process keeps ------------------------------------------------------------------
-
-_engines: OrderedDict[str, Engine] = OrderedDict()
-_engines_lock = Lock()
-
-
-def _engine(codebase: Codebase, view: SnapshotView) -> Engine:
-    """The engine of this snapshot, kept from an earlier question if there was one; `view` pins it meanwhile."""
-    store = str(codebase.layout.base)
-    with _engines_lock:
-        engine = _engines.get(store)
-        if engine is None or engine.view.manifest.snapshot_id != view.manifest.snapshot_id:
-            settings = codebase.settings
-            engine = Engine(
-                view.unlocked(), codebase.root, settings.query, lambda: _embedder(settings.embedding)
-            )
-            _engines[store] = engine
-        _engines.move_to_end(store)
-        while len(_engines) > _WARM:
-            _engines.popitem(last=False)
-    return engine
 
 
 @lru_cache(maxsize=2)
