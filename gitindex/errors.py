@@ -39,6 +39,12 @@ class UnsafePath(UsageError):
     code = "unsafe_path"
 
 
+class NotAllowed(UsageError):
+    """A directory that an MCP server does not answer for (EN-8)."""
+
+    code = "not_allowed"
+
+
 class UnsupportedPlatform(UsageError):
     code = "unsupported_platform"
 
@@ -164,6 +170,24 @@ class RemoteError(GitindexError):
 
 class RemoteUnavailable(RemoteError):
     code = "remote_unavailable"
+
+
+class RemoteTooSlow(RemoteUnavailable):
+    """An operation was given up at its deadline: answers dripped, or went on without end (EN-8)."""
+
+    code = "remote_too_slow"
+
+
+class RemoteRedirected(RemoteUnavailable):
+    """The server points elsewhere. Nobody goes there: credentials stay with the host they are for (RE-10)."""
+
+    code = "remote_redirected"
+
+
+class RemoteMisbehaves(RemoteError):
+    """The server breaks the protocol: pages of a listing that lead nowhere."""
+
+    code = "remote_misbehaves"
 
 
 class RemoteDenied(RemoteError):

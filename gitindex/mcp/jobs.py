@@ -44,6 +44,10 @@ class Jobs:
         job = self.last(root)
         return job if job is not None and not job.done.is_set() else None
 
+    def any_running(self) -> bool:
+        with self._lock:
+            return any(not job.done.is_set() for job in self._jobs.values())
+
     def last(self, root: str) -> Job | None:
         with self._lock:
             return self._jobs.get(root)

@@ -9,14 +9,15 @@ from gitindex.errors import UsageError
 
 _PATH = {
     "type": "string",
-    "description": "Any path inside the codebase; default: the codebase the server was started in.",
+    "description": "Any path inside the codebase; default: the codebase the server was started in. Others are answered "
+    "for when they have an index or the user allowed their directory.",
 }
 _STALE = {
     "type": "boolean",
     "description": "While a rebuild runs, answer from the last good snapshot instead of not_ready.",
 }
 _DEBUG = {"type": "boolean", "description": "A not_ready answer tells of the completion proof."}
-_SYNC = {"type": "boolean", "description": "Index what changed first."}
+_SYNC = {"type": "boolean", "description": "Index what changed first, where there is an index."}
 _READ = {"path": _PATH, "allowStale": _STALE, "sync": _SYNC, "debug": _DEBUG}
 _FILE = {
     "type": "string",
@@ -30,7 +31,12 @@ class ToolSpec(NamedTuple):
     description: str
     properties: Mapping[str, Mapping[str, Any]]
     required: tuple[str, ...] = ()
-    reads_only: bool = True
+    destructive: bool = False  # may delete an index
+
+    @property
+    def reads_only(self) -> bool:
+        """A tool that can be told to sync first writes an index, however rarely it is told so."""
+        return not self.destructive and "sync" not in self.properties
 
     def input_schema(self) -> dict[str, Any]:
         return {
@@ -186,7 +192,7 @@ TOOLS: tuple[ToolSpec, ...] = (
             "wait": {"type": "boolean", "description": "Answer only when create or reindex is done."},
         },
         ("action",),
-        reads_only=False,
+        destructive=True,
     ),
     ToolSpec("list_codebases", "Codebases with an index on this machine, and their state.", {}),
 )

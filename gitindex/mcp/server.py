@@ -1,18 +1,21 @@
 """The MCP server over stdio: the only module that knows the SDK.
 
 Starting needs no index and loads nothing that indexes or searches; the first call does. Calls run in threads, so a
-slow one holds up nobody. Protocol errors are for the protocol: whatever a tool has to say, it says as JSON.
+slow one holds up nobody, the end of the server included: once stdin is closed, calls under way get a moment and no
+more (EN-8). Protocol errors are for the protocol: whatever a tool has to say, it says as JSON.
 """
 
 from __future__ import annotations
 
 import asyncio
-from functools import cached_property
+import os
+import sys
+import threading
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -20,15 +23,19 @@ from mcp.server.stdio import stdio_server
 import gitindex
 from gitindex.config import Environment
 from gitindex.errors import GitindexError
-from gitindex.mcp import render, schema
+from gitindex.mcp import memory, render, schema
+from gitindex.mcp.threads import CallThreads
 
 if TYPE_CHECKING:
     from gitindex.mcp.tools import Tools
 
 _THREADS = 32
+_LEAVE_SECONDS = 1.0  # for calls under way when the client goes; it kills what lingers
+_END_SECONDS = 5.0  # for everything else then, such as answers that nobody takes out of the pipe
 _INSTRUCTIONS = (
     "An index of code bound to git commits. Every answer is one JSON object with a status. not_ready: try again after "
-    "retryAfterMs. not_indexed or requires_reindex: hints name the manage_index call that helps. Answers carry "
+    "retryAfterMs. not_indexed or requires_reindex: hints name the manage_index call that helps. not_allowed: this "
+    "server does not answer for that directory; only the user can change that. Answers carry "
     "freshness, coverage and trust; precision says what a hit is worth: semantic, syntactic or text."
 )
 
@@ -46,6 +53,11 @@ class Service:
 
         return Tools(self._environment, self._default)
 
+    @property
+    def busy(self) -> bool:
+        """Does a create or reindex go on in the background?"""
+        return "tools" in self.__dict__ and self.tools.jobs.any_running()
+
     def call(self, name: str, arguments: dict[str, Any]) -> render.Rendered:
         try:
             return render.answer(self.tools.call(name, schema.check(schema.BY_NAME[name], arguments)))
@@ -55,8 +67,7 @@ class Service:
             return render.defect(problem)
 
 
-def build(service: Service) -> Server[Any]:
-    limiter = anyio.CapacityLimiter(_THREADS)
+def build(service: Service, threads: CallThreads) -> Server[Any]:
     first = asyncio.Lock()
 
     async def list_tools(_context: object, _params: object) -> types.ListToolsResult:
@@ -68,9 +79,8 @@ def build(service: Service) -> Server[Any]:
             text = render.error(GitindexError(f"no tool {params.name!r}; there are: {known}"))
             return _result(text)
         async with first:  # imports happen once, not in twenty threads at a time
-            await anyio.to_thread.run_sync(lambda: service.tools)
-        arguments = params.arguments or {}
-        return _result(await anyio.to_thread.run_sync(service.call, params.name, arguments, limiter=limiter))
+            await threads.run(lambda: service.tools)
+        return _result(await threads.run(partial(service.call, params.name, params.arguments or {})))
 
     return Server(
         "gitindex",
@@ -83,18 +93,35 @@ def build(service: Service) -> Server[Any]:
 
 def serve(environment: Environment, default: Path) -> None:
     """Serve stdin and stdout until stdin closes."""
+    memory.few_arenas()
 
-    async def run() -> None:
-        server = build(Service(environment, default))
+    async def run() -> bool:
+        threads, service = CallThreads(_THREADS), Service(environment, default)
+        server = build(service, threads)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
+            _end_within(_END_SECONDS)
+        return threads.leave(_LEAVE_SECONDS) and not service.busy
 
-    anyio.run(run)
+    if not anyio.run(run):
+        # A thread deep in an engine survives no orderly end of the interpreter. What it was writing is unpublished,
+        # as after a crash (SN-4).
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def _end_within(seconds: float) -> None:
+    timer = threading.Timer(seconds, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 def _tool(spec: schema.ToolSpec) -> types.Tool:
     hints = types.ToolAnnotations(
-        read_only_hint=spec.reads_only, destructive_hint=not spec.reads_only, open_world_hint=False
+        read_only_hint=spec.reads_only,
+        destructive_hint=spec.destructive,
+        idempotent_hint=not spec.destructive,
+        open_world_hint=False,
     )
     return types.Tool(
         name=spec.name, description=spec.description, input_schema=spec.input_schema(), annotations=hints

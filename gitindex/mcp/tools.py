@@ -9,7 +9,9 @@ from typing import Any
 from gitindex import gate
 from gitindex.config import Environment
 from gitindex.errors import UsageError
+from gitindex.mcp import memory
 from gitindex.mcp.jobs import Job, Jobs
+from gitindex.mcp.roots import Roots
 from gitindex.ops import manage, navigate
 from gitindex.ops.budget import fit
 from gitindex.ops.codebase import Codebase, open_codebase
@@ -18,9 +20,11 @@ from gitindex.ops.query import QueryOptions, query
 from gitindex.ops.read import read_file
 from gitindex.ops.reading import ReadOptions
 from gitindex.ops.state import file_states
+from gitindex.ops.upkeep import after_sync
 from gitindex.search.request import Request
 
 Arguments = Mapping[str, Any]
+_WAIT_SECONDS = 600.0  # for a create or reindex that is to be waited for; then it goes on in the background
 
 
 class Tools:
@@ -29,10 +33,11 @@ class Tools:
     def __init__(self, environment: Environment, default: Path) -> None:
         self._environment = environment
         self._default = default
+        self._roots = Roots(environment, default)
         self.jobs = Jobs()
 
     def call(self, name: str, given: Arguments) -> dict[str, Any]:
-        """Raises Gated with its envelope and every named error of the op behind the tool."""
+        """Raises NotAllowed, Gated with its envelope, and every named error of the op behind the tool."""
         if name == "list_codebases":
             return list_codebases(self._environment)
         requested = self._requested(given)
@@ -41,7 +46,7 @@ class Tools:
             answer = self._manage(codebase, given)
         else:
             self._block(codebase, requested, given)
-            answer = _READERS[name](codebase, given, self._options(requested, given))
+            answer = self._read(name, codebase, given, self._options(requested, given))
         return {"codebaseRoot": str(codebase.root), **answer}
 
     def _requested(self, given: Arguments) -> Path:
@@ -49,13 +54,19 @@ class Tools:
         return path if path.is_absolute() else self._default / path
 
     def _codebase(self, requested: Path) -> Codebase:
+        """The codebase that holds `requested`, if this server answers for it (EN-8)."""
+        codebase = self._holder(self._roots.require(requested))
+        self._roots.require_root(codebase.root)
+        return codebase
+
+    def _holder(self, place: Path) -> Codebase:
         """A file that is gone from disk still belongs to its codebase; a path that none holds is a mistake."""
-        if not requested.exists():
-            for folder in filter(Path.is_dir, requested.parents):
+        if not place.exists():
+            for folder in filter(Path.is_dir, place.parents):
                 found = open_codebase(folder, self._environment)
                 if found.repo is not None or found.layout.state.exists():
                     return found
-        return open_codebase(requested, self._environment)
+        return open_codebase(place, self._environment)
 
     def _options(self, requested: Path, given: Arguments) -> ReadOptions:
         return ReadOptions(
@@ -65,6 +76,23 @@ class Tools:
             requested=requested,
             base=requested if requested.is_dir() else requested.parent,
         )
+
+    def _read(self, name: str, codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+        if not options.sync:
+            return _READERS[name](codebase, given, options)
+        self._require_index(codebase, options)
+        try:
+            answer = _READERS[name](codebase, given, options)
+            after_sync(codebase)
+        finally:
+            memory.give_back()
+        return answer
+
+    def _require_index(self, codebase: Codebase, options: ReadOptions | None = None) -> None:
+        """Only `create` indexes what has no index (EN-8); anything else gets the gate's answer."""
+        if not self._roots.indexed(codebase.root):
+            chosen = options or ReadOptions()
+            gate.open_gated(codebase, debug=chosen.debug, requested=chosen.requested).close()
 
     def _block(self, codebase: Codebase, requested: Path, given: Arguments) -> None:
         """A rebuild of ours counts from its first moment, before the store says so."""
@@ -76,6 +104,8 @@ class Tools:
 
     def _manage(self, codebase: Codebase, given: Arguments) -> dict[str, Any]:
         action = given["action"]
+        if action in ("reindex", "sync"):
+            self._require_index(codebase)
         if action in ("create", "reindex"):
             return self._rebuild(codebase, action, wait=given.get("wait", False))
         job = self.jobs.running(str(codebase.root))
@@ -83,7 +113,10 @@ class Tools:
             return self._status(codebase)
         if job is not None:
             raise gate.indexing_gate(codebase, job.progress, codebase.root)
-        return manage.catch_up(codebase) if action == "sync" else manage.clear(codebase)
+        try:
+            return manage.catch_up(codebase) if action == "sync" else manage.clear(codebase)
+        finally:
+            memory.give_back()
 
     def _rebuild(self, codebase: Codebase, action: str, *, wait: bool) -> dict[str, Any]:
         indexing = gate.active_indexing(codebase.layout)
@@ -97,13 +130,15 @@ class Tools:
         work = manage.create if action == "create" else manage.reindex
 
         def build(job: Job) -> dict[str, Any]:
-            return work(codebase, job.track)
+            try:
+                return work(codebase, job.track)
+            finally:
+                memory.give_back()
 
         job, fresh = self.jobs.start(str(codebase.root), action, build)
         if not fresh:
             raise gate.indexing_gate(codebase, job.progress, codebase.root)
-        if wait:
-            job.done.wait()
+        if wait and job.done.wait(_WAIT_SECONDS):
             return job.answer or {"status": "error", "action": action, "error": job.error}
         return {
             "status": "ok",

@@ -13,10 +13,12 @@ from gitindex import gate
 from gitindex.errors import IntegrityError, LeaseHeld
 from gitindex.indexing.write import Progress
 from gitindex.model.proof import Outcome, Proof
+from gitindex.ops import engines
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.status import status as describe
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
+from gitindex.ops.upkeep import after_sync
 from gitindex.store import lease, readers, stores
 from gitindex.view.snapshot import open_active
 
@@ -75,6 +77,7 @@ def catch_up(codebase: Codebase) -> dict[str, Any]:
             "hints": following,
         }
     report = sync(codebase)
+    after_sync(codebase)  # a server may sync all day: segments and snapshots must not pile up
     return {
         **_done("sync", codebase),
         "freshness": "noop" if report.noop else "synced",
@@ -100,6 +103,7 @@ def clear(codebase: Codebase) -> dict[str, Any]:
             f"a writer (pid {holder.pid}) is updating this index; nothing was deleted",
             hint=gate.action(codebase.root, "status")["command"],
         )
+    engines.close(codebase)
     with readers.exclusive(layout):
         freed = stores.remove(layout)
     return {**_done("clear", codebase), "bytes_freed": freed}

@@ -115,22 +115,24 @@ def test_files_are_hits_when_asked_for(repo: GitRepo) -> None:
 
 
 def test_a_mistyped_path_is_refused(repo: GitRepo, tmp_path: Path) -> None:
-    """As on the command line; no offer to index whatever directory happens to exist above it."""
+    """EN-8: as any path outside what is allowed; no offer to index whatever directory happens to exist above it."""
     repo.commit("first", **{"a.py": "A = 1\n"})
     index(repo.root)
     plain = tmp_path / "plain"
     plain.mkdir()
     (plain / "notes.md").write_text("# Notes\n")
-    index(plain)
     service = Service(environment(), repo.root)
 
-    def asked(path: str) -> dict[str, Any]:
+    def asked(path: str, service: Service = service) -> dict[str, Any]:
         return json.loads(service.call("find_symbol", {"name": "A", "path": path}).text)
 
     for nowhere in ("/nonexistent/x/y", str(tmp_path / "nowhere" / "x")):
         refused = asked(nowhere)
-        assert refused["error"]["code"] == "usage"
-        assert refused["error"]["message"] == f"no such path: {nowhere}"
+        assert refused["error"]["code"] == "not_allowed"
+        assert nowhere in refused["error"]["message"]
+    mistyped = asked(str(plain / "gone" / "x"), Service(environment(), plain))
+    assert mistyped["error"]["message"] == f"no such path: {plain / 'gone' / 'x'}"
+    index(plain)
     for root in (repo.root, plain):
         assert asked(str(root / "gone" / "b.py"))["codebaseRoot"] == str(root)
 

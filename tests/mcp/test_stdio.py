@@ -13,7 +13,7 @@ from tests.gitrepo import GitRepo
 from tests.mcp.client import Session, drive
 
 
-def test_a_whole_life_over_mcp(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_whole_life_over_mcp(repo: GitRepo) -> None:
     """UI-2: no index at start, create, every tool, sync, errors, clear; always one JSON object per answer."""
     repo.commit("first", **FILES)
     root = str(repo.root)
@@ -47,7 +47,7 @@ def test_a_whole_life_over_mcp(repo: GitRepo, tmp_path: Path) -> None:
         assert cleared["bytes_freed"] > 0
         assert (await mcp.call("read_file", file="README.md", path=root))["status"] == "not_indexed"
 
-    drive(tmp_path, story)
+    drive(repo.root, story)
 
 
 async def every_tool(mcp: Session, root: str) -> None:
@@ -82,7 +82,7 @@ async def every_tool(mcp: Session, root: str) -> None:
     assert [entry["root"] for entry in (await mcp.call("list_codebases"))["codebases"]] == [root]
 
 
-def test_errors_are_answers(repo: GitRepo, tmp_path: Path) -> None:
+def test_errors_are_answers(repo: GitRepo) -> None:
     """UI-2: a bad call is a JSON error that names the mistake; the server lives on."""
     repo.commit("first", **FILES)
 
@@ -104,15 +104,17 @@ def test_errors_are_answers(repo: GitRepo, tmp_path: Path) -> None:
         (repo.root / ".gitindex.toml").unlink()
         assert (await mcp.call("find_symbol", name="x", path=str(repo.root)))["status"] == "not_indexed"
 
-    drive(tmp_path, story)
+    drive(repo.root, story)
 
 
-def test_twenty_calls_at_once_and_one_blocked_codebase(repo: GitRepo, tmp_path: Path) -> None:
+def test_twenty_calls_at_once_and_one_blocked_codebase(repo: GitRepo, tmp_path: Path, home: Path) -> None:
     """EN-6, UI-2: while one codebase is created in the background, twenty calls on another all answer."""
     repo.commit("first", **FILES)
     big = GitRepo.create(tmp_path / "big")
     big.commit("first", **{f"m{at}.py": f"def f{at}():\n    return {at}\n" * 30 for at in range(150)})
     root, other = str(repo.root), str(big.root)
+    (home / ".gitindex").mkdir()
+    (home / ".gitindex" / "config.toml").write_text(f"[mcp]\nroots = ['{other}']\n")
 
     async def story(mcp: Session) -> None:
         assert (await mcp.call("manage_index", action="create", path=root, wait=True))["status"] == "ok"
@@ -139,7 +141,7 @@ def test_twenty_calls_at_once_and_one_blocked_codebase(repo: GitRepo, tmp_path: 
         assert (await mcp.until_ok(other))["status"] == "ok"
         assert (await mcp.call("find_symbol", name="f1", path=other))["status"] == "ok"
 
-    drive(tmp_path, story)
+    drive(repo.root, story)
 
 
 def test_the_default_codebase_is_where_the_server_starts(repo: GitRepo) -> None:
