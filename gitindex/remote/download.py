@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gitindex.errors import ChecksumMismatch, RemoteUnavailable, StorageFull
+from gitindex.errors import ChecksumMismatch, RemoteTooSlow, RemoteUnavailable, StorageFull
 from gitindex.remote import objects, pool
 from gitindex.remote.objects import Packed
 from gitindex.remote.transport import OnProgress, Patience, Progress, Stream, Transport
@@ -84,7 +84,12 @@ def download(
     longest = max((waits.seconds(one.packed.size) for one in wanted), default=0.0)
     ordered = sorted(wanted, key=lambda one: -one.packed.size)  # a large one last would run alone
     outcomes = pool.run(
-        lambda one: _fetch(job, one), ordered, threads=threads, seconds=longest * 2, stop=job.stop
+        lambda one: _fetch(job, one),
+        ordered,
+        threads=threads,
+        seconds=longest * 2,
+        stop=job.stop,
+        within=waits.operation(len(wanted), total) * 2,
     )
     with closing(outcomes):
         for done in outcomes:
@@ -207,7 +212,7 @@ def _append(job: _Job, one: Wanted, stream: Stream, partial: _Partial, until: fl
         if job.stop.is_set():
             raise RemoteUnavailable("stopped")
         if time.monotonic() > until:
-            raise RemoteUnavailable(f"{one.key} is too slow; what arrived is kept", hint="try again")
+            raise RemoteTooSlow(f"{one.key} is too slow; what arrived is kept", hint="try again")
         partial.append(chunk)
         received += len(chunk)
         job.arrived(len(chunk))

@@ -24,6 +24,7 @@ from gitindex.trust.strictjson import MalformedError
 
 THREADS = 16
 _BATCH = 256
+_TABLE_BYTES = 256 * 1024  # of a manifest and its table of contents, rather more than they have
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ def take_stock(transport: Transport, names: Names, *, threads: int = THREADS) ->
         threads=threads,
         seconds=Patience().seconds(toc.MAX_TOC_BYTES),
         stop=threading.Event(),
+        within=Patience().operation(len(found), len(found) * _TABLE_BYTES),
     )
     with closing(outcomes):
         for done in outcomes:
@@ -129,7 +131,12 @@ def _untouched(transport: Transport, entry: Entry) -> bool:
 
 def _delete(transport: Transport, keys: Sequence[str], threads: int) -> None:
     outcomes = pool.run(
-        transport.delete, keys, threads=threads, seconds=Patience().seconds(0), stop=threading.Event()
+        transport.delete,
+        keys,
+        threads=threads,
+        seconds=Patience().seconds(0),
+        stop=threading.Event(),
+        within=Patience().operation(len(keys), 0),
     )
     with closing(outcomes):
         for done in outcomes:

@@ -1,7 +1,8 @@
 """Bounded parallel work that can be abandoned: daemon threads, results as they come, errors as values.
 
 A thread stuck in a socket (a server that drips headers) must keep neither the caller past its deadline nor
-the process from ending, which the standard executor's threads do.
+the process from ending, which the standard executor's threads do. An operation of many parts has one deadline for all
+of them: answers that each come just in time would otherwise go on for hours (EN-8).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Generic, TypeVar
 
-from gitindex.errors import RemoteUnavailable
+from gitindex.errors import RemoteTooSlow
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,14 +37,32 @@ class Done(Generic[T, R]):
         self.outcome()
 
 
+def call(work: Callable[[], R], seconds: float) -> R:
+    """The result of one call; its thread is left behind when it takes longer.
+
+    Raises RemoteTooSlow, and what the call raises.
+    """
+    finished: queue.SimpleQueue[Done[None, R]] = queue.SimpleQueue()
+    threading.Thread(target=lambda: finished.put(_attempt(lambda _: work(), None)), daemon=True).start()
+    return _next(finished, seconds).result
+
+
 def run(
-    work: Callable[[T], R], items: Sequence[T], *, threads: int, seconds: float, stop: threading.Event
+    work: Callable[[T], R],
+    items: Sequence[T],
+    *,
+    threads: int,
+    seconds: float,
+    stop: threading.Event,
+    within: float,
 ) -> Generator[Done[T, R], None, None]:
     """Yield each item's outcome in order of completion.
 
     Closing the iterator sets `stop`: no further item starts, and running ones get a moment to notice.
-    Raises RemoteUnavailable when no outcome arrives for `seconds`: a worker is stuck beyond its own deadline.
+    Raises RemoteTooSlow when no outcome arrives for `seconds`, or the last one not `within` so many: a worker is stuck
+    beyond its own deadline, or all of them together are.
     """
+    until = monotonic() + within
     waiting: queue.SimpleQueue[T] = queue.SimpleQueue()
     finished: queue.SimpleQueue[Done[T, R]] = queue.SimpleQueue()
     for item in items:
@@ -56,7 +75,7 @@ def run(
         thread.start()
     try:
         for _ in items:
-            yield _next(finished, seconds)
+            yield _next(finished, min(seconds, until - monotonic()))
     finally:
         stop.set()
         _leave(crew)
@@ -87,9 +106,9 @@ def _attempt(work: Callable[[T], R], item: T) -> Done[T, R]:
 
 def _next(finished: queue.SimpleQueue[Done[T, R]], seconds: float) -> Done[T, R]:
     try:
-        return finished.get(timeout=seconds)
+        return finished.get(timeout=max(0.0, seconds))
     except queue.Empty:
-        raise RemoteUnavailable(f"the remote did not answer for {seconds:g} s", hint="try again") from None
+        raise RemoteTooSlow("the remote did not answer in the time it has", hint="try again") from None
 
 
 def _leave(crew: Sequence[threading.Thread]) -> None:

@@ -1,18 +1,28 @@
 """Which of these commits has a published manifest? Found from local history, without any pointer (RE-3).
 
 Candidates come nearest first. One failing probe is skipped, not fatal: the next ancestor serves as well.
-Misses and refusals are facts of this moment and are never kept.
+Misses and refusals are facts of this moment and are never kept. Probes and listing share one allowance of time (EN-8);
+what the caller does between two candidates does not count.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
+from time import monotonic
 
-from gitindex.errors import ChecksumMismatch, RemoteDenied, RemoteError, RemoteMissing, RemoteUnavailable
+from gitindex.errors import (
+    ChecksumMismatch,
+    RemoteDenied,
+    RemoteError,
+    RemoteMisbehaves,
+    RemoteMissing,
+    RemoteTooSlow,
+    RemoteUnavailable,
+)
 from gitindex.remote import pool
 from gitindex.remote.names import Names
 from gitindex.remote.transport import Patience, Transport, get
@@ -46,11 +56,13 @@ class Search:
     absent: int = 0
     denied: int = 0
     failures: list[Exception] = field(default_factory=list)
+    spent: float = 0.0  # seconds of `patience.search_seconds`
 
     def candidates(self, commits: Sequence[str]) -> Iterator[Found]:
         """Yield manifests nearest first; ask for the next one when a manifest does not verify.
 
-        Raises RemoteUnavailable when a whole batch fails, RemoteDenied when every probe was refused.
+        Raises RemoteUnavailable when a whole batch fails, RemoteDenied when every probe was refused, RemoteTooSlow when
+        the time for searching is used up, RemoteMisbehaves when the listing leads nowhere.
         """
         seen = False
         for found in self._probed(commits):
@@ -65,18 +77,36 @@ class Search:
         left = list(enumerate(commits))
         empty = 0
         while left:
-            if empty == _BATCHES_BEFORE_LIST and (listed := self._listed()) is not None:
-                left = [(position, commit) for position, commit in left if commit in listed]
-            now, left = left[: self.batch], left[self.batch :]
-            found = self._ask(now)
+            with self._timed():
+                if empty == _BATCHES_BEFORE_LIST and (listed := self._listed()) is not None:
+                    left = [(position, commit) for position, commit in left if commit in listed]
+                now, left = left[: self.batch], left[self.batch :]
+                found = self._ask(now)
             yield from found
             empty = 0 if found else empty + 1
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        before = monotonic()
+        yield
+        self.spent += monotonic() - before
+
+    @property
+    def _left(self) -> float:
+        return max(0.0, self.patience.search_seconds - self.spent)
 
     def _ask(self, batch: Sequence[tuple[int, str]]) -> list[Found]:
         found: list[Found] = []
         failed: list[Exception] = []
         seconds = self.patience.seconds(MAX_ENVELOPE_BYTES)
-        outcomes = pool.run(self._get, batch, threads=self.threads, seconds=seconds, stop=threading.Event())
+        outcomes = pool.run(
+            self._get,
+            batch,
+            threads=self.threads,
+            seconds=seconds,
+            stop=threading.Event(),
+            within=self._left,
+        )
         with closing(outcomes):
             for done in outcomes:
                 try:
@@ -100,7 +130,12 @@ class Search:
         """All published commits, once probing got nowhere; None when listing is not possible or too long."""
         prefix = self.names.manifests_of(self.config_fingerprint)
         try:
-            keys = [entry.key for entry in islice(self.transport.list(prefix), _MAX_LISTED + 1)]
+            keys = pool.call(
+                lambda: [entry.key for entry in islice(self.transport.list(prefix), _MAX_LISTED + 1)],
+                self._left,
+            )
+        except (RemoteMisbehaves, RemoteTooSlow):
+            raise
         except RemoteError:
             return None
         if len(keys) > _MAX_LISTED:

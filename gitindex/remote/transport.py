@@ -16,7 +16,8 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-from gitindex.errors import ChecksumMismatch, RemoteUnavailable, UsageError
+from gitindex.errors import ChecksumMismatch, RemoteTooSlow, RemoteUnavailable, UsageError
+from gitindex.remote import pool
 
 Content = bytes | Path
 _KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
@@ -61,9 +62,16 @@ class Patience:
     back_off: float = 0.2  # seconds before the second attempt, doubling
     object_seconds: float = 60.0  # for any object, plus what its size needs
     bytes_per_second: int = 64 * 1024  # slower than this is a drip, not a download
+    each_seconds: float = 0.5  # for one object among many, besides its size
+    search_seconds: float = 120.0  # for finding a published ancestor: every probe and the listing
 
     def seconds(self, size: int) -> float:
+        """The deadline of one object."""
         return self.object_seconds + size / self.bytes_per_second
+
+    def operation(self, objects: int, size: int) -> float:
+        """The deadline of many objects of `size` bytes together."""
+        return self.seconds(size) + objects * self.each_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,10 @@ class RemoteOptions:
     connect_timeout: float = 5.0
     read_timeout: float = 20.0
     attempts: int = 4
+    call_seconds: float = (
+        60.0  # for one question with all its attempts; an upload gets what its size needs besides
+    )
+    list_seconds: float = 120.0  # for a whole listing
     connections: int = 32
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -112,9 +124,14 @@ def checked_key(key: str) -> str:
 def get(transport: Transport, key: str, *, max_bytes: int, seconds: float = 60.0) -> bytes:
     """A whole small object.
 
-    Raises ChecksumMismatch beyond `max_bytes`, RemoteUnavailable when it takes longer than `seconds`.
+    Raises ChecksumMismatch beyond `max_bytes`, RemoteTooSlow when it takes longer than `seconds`: a server that drips
+    headers never gets to the body, where time could be looked at.
     """
     until = monotonic() + seconds
+    return pool.call(lambda: _receive(transport, key, max_bytes, until), seconds)
+
+
+def _receive(transport: Transport, key: str, max_bytes: int, until: float) -> bytes:
     with transport.open(key) as stream:
         if stream.total is not None and stream.total > max_bytes:
             raise _too_large(key, max_bytes)
@@ -124,7 +141,7 @@ def get(transport: Transport, key: str, *, max_bytes: int, seconds: float = 60.0
             if len(found) > max_bytes:
                 raise _too_large(key, max_bytes)
             if monotonic() > until:
-                raise RemoteUnavailable(f"{key} took longer than {seconds:g} s", hint="try again")
+                raise RemoteTooSlow(f"{key} took too long", hint="try again")
     if stream.total is not None and len(found) != stream.total:
         raise RemoteUnavailable(f"{key} ended after {len(found)} of {stream.total} bytes", hint="try again")
     return bytes(found)

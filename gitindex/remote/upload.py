@@ -64,6 +64,7 @@ def upload(
         threads=threads,
         seconds=longest,
         stop=threading.Event(),
+        within=waits.operation(len(distinct), progress.total_bytes) * waits.attempts,
     )
     with closing(outcomes):
         for done in outcomes:
@@ -77,9 +78,14 @@ def upload(
 def present(transport: Transport, keys: Sequence[str], *, threads: int = THREADS) -> dict[str, int]:
     """Which keys exist, with their sizes; a refused question counts as absent."""
     found: dict[str, int] = {}
-    seconds = Patience().seconds(0)
+    waits = Patience()
     outcomes = pool.run(
-        lambda key: _look(transport, key), keys, threads=threads, seconds=seconds, stop=threading.Event()
+        lambda key: _look(transport, key),
+        keys,
+        threads=threads,
+        seconds=waits.seconds(0),
+        stop=threading.Event(),
+        within=waits.operation(len(keys), 0),
     )
     with closing(outcomes):
         for done in outcomes:

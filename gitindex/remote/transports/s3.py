@@ -3,6 +3,9 @@
 Correctness never rests on conditional writes (rclone ignores them, others answer 501): keys of objects name
 their content, so replacing one by itself is harmless. boto3 hands out truncated, padded and flipped bodies
 as success; whoever asked must check them. A lost answer to a write is its own outcome.
+
+Every question has a deadline, and so has a listing as a whole (EN-8). Redirects are not followed, but for those between
+the regions of AWS itself (RE-10).
 """
 
 from __future__ import annotations
@@ -11,11 +14,12 @@ import base64
 import hashlib
 import http.client
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from gitindex.errors import (
@@ -23,11 +27,14 @@ from gitindex.errors import (
     RemoteDenied,
     RemoteError,
     RemoteMissing,
+    RemoteTooSlow,
     RemoteUnavailable,
     UsageError,
 )
-from gitindex.remote.transport import Content, Entry, Put, RemoteOptions, Stream, checked_key
+from gitindex.remote import pool
+from gitindex.remote.transport import Content, Entry, Patience, Put, RemoteOptions, Stream, checked_key
 from gitindex.remote.transports.s3answers import refusal
+from gitindex.remote.transports.s3pages import Pages
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
@@ -40,6 +47,8 @@ _CONFLICT = 409  # another conditional write is under way; botocore does not ret
 _NOT_IMPLEMENTED = 501
 _OUT_OF_RANGE = 416
 _FACTS = {*_EXISTS, _CONFLICT, _NOT_IMPLEMENTED, _OUT_OF_RANGE}
+_AWS = (".amazonaws.com", ".amazonaws.com.cn")
+R = TypeVar("R")
 _md5 = partial(hashlib.md5, usedforsecurity=False)
 
 
@@ -50,11 +59,11 @@ class _Raw(Protocol):
 class S3Transport:
     """One client, shared by threads. Raises the errors of `transport`; never returns a boto3 type."""
 
-    def __init__(self, client: Any, bucket: str, prefix: str, attempts: int = 4) -> None:
+    def __init__(self, client: Any, bucket: str, prefix: str, options: RemoteOptions) -> None:
         self._client = client
         self._bucket = bucket
         self._prefix = prefix
-        self._attempts = attempts
+        self._options = options
         self.url = f"s3://{bucket}/{prefix}".rstrip("/")
 
     @contextmanager
@@ -77,13 +86,13 @@ class S3Transport:
     def head(self, key: str) -> Entry | None:
         try:
             with _reading(self.url, key):
-                found = self._client.head_object(**self._where(key))
+                found = self._ask(partial(self._client.head_object, **self._where(key)))
         except RemoteMissing:
             return None
         return Entry(key, int(found["ContentLength"]), found["LastModified"].timestamp())
 
     def put_if_absent(self, key: str, content: Content) -> Put:
-        for _ in range(self._attempts):
+        for _ in range(self._options.attempts):
             try:
                 with _writing(self.url, key):
                     self._send(key, content, IfNoneMatch="*")
@@ -104,16 +113,20 @@ class S3Transport:
             self._send(key, content)
 
     def list(self, prefix: str) -> Iterator[Entry]:
-        pages = self._client.get_paginator("list_objects_v2")
+        pages = Pages(f"{self.url}: {prefix}")
+        until = monotonic() + self._options.list_seconds
+        where = {"Bucket": self._bucket, "Prefix": self._prefix + prefix}
         with _reading(self.url, prefix, action="s3:ListBucket"):
-            for page in pages.paginate(Bucket=self._bucket, Prefix=self._prefix + prefix):
-                for one in page.get("Contents", ()):
+            while pages.more:
+                ask = partial(self._client.list_objects_v2, **where, **pages.next)
+                page = pool.call(ask, min(self._options.call_seconds, until - monotonic()))
+                for one in pages.take(page):
                     key = one["Key"].removeprefix(self._prefix)
                     yield Entry(key, int(one["Size"]), one["LastModified"].timestamp())
 
     def delete(self, key: str) -> None:
         with _writing(self.url, key, action="s3:DeleteObject"):
-            self._client.delete_object(**self._where(key))
+            self._ask(partial(self._client.delete_object, **self._where(key)))
 
     def _put_after_head(self, key: str, content: Content) -> Put:
         """For servers without conditional writes: the race left open only rewrites equal bytes."""
@@ -128,14 +141,23 @@ class S3Transport:
             with content.open("rb") as body:
                 digest = hashlib.file_digest(body, _md5).digest()
                 body.seek(0)
-                self._put_object(key, body, digest, condition)
+                self._put_object(key, body, content.stat().st_size, digest, condition)
         else:
-            self._put_object(key, content, _md5(content).digest(), condition)
+            self._put_object(key, content, len(content), _md5(content).digest(), condition)
 
-    def _put_object(self, key: str, body: bytes | IO[bytes], md5: bytes, condition: dict[str, str]) -> None:
-        self._client.put_object(
-            **self._where(key), Body=body, ContentMD5=base64.b64encode(md5).decode(), **condition
+    def _put_object(
+        self, key: str, body: bytes | IO[bytes], size: int, md5: bytes, condition: dict[str, str]
+    ) -> None:
+        encoded = base64.b64encode(md5).decode()
+        send = partial(
+            self._client.put_object, **self._where(key), Body=body, ContentMD5=encoded, **condition
         )
+        self._ask(send, size)
+
+    def _ask(self, request: Callable[[], R], size: int = 0) -> R:
+        """Answers that drip are each in time for a socket: only a clock beside them ends the wait."""
+        waits = Patience(object_seconds=self._options.call_seconds)
+        return pool.call(request, waits.seconds(size) * (self._options.attempts if size else 1))
 
     def _where(self, key: str) -> dict[str, str]:
         return {"Bucket": self._bucket, "Key": self._prefix + checked_key(key)}
@@ -163,7 +185,19 @@ def connect(url: str, options: RemoteOptions) -> S3Transport:
         region_name=options.region or ("us-east-1" if options.endpoint else None),
         config=config,
     )
-    return S3Transport(client, bucket, prefix, options.attempts)
+    if not (urlsplit(client.meta.endpoint_url).hostname or "").endswith(_AWS):
+        _refuse_redirects(client)
+    return S3Transport(client, bucket, prefix, options)
+
+
+def _refuse_redirects(client: Any) -> None:
+    """botocore answers a redirect by asking for the bucket's region, and a redirect of that question likewise, until
+    the stack is full. Regions are a matter of AWS; elsewhere a redirect is an answer, and an error."""
+
+    def mark_redirected(context: dict[str, Any], **_: object) -> None:
+        context.setdefault("s3_redirect", {})["redirected"] = True  # it follows one redirect per request
+
+    client.meta.events.register_last("before-parameter-build.s3", mark_redirected)
 
 
 def parse_url(url: str) -> tuple[str, str]:
@@ -243,5 +277,8 @@ def _translating(where: str, action: str, lost: type[RemoteError]) -> Iterator[N
         raise RemoteUnavailable(f"{where}: {error}", hint="check the endpoint and the network") from error
     except broken as error:
         raise lost(f"{where}: the connection failed: {error}", hint="try again") from error
+    except RemoteTooSlow as error:
+        named = OutcomeUnknown if lost is OutcomeUnknown else RemoteTooSlow
+        raise named(f"{where}: {error.message}", hint=error.hint) from error
     except boto.BotoCoreError as error:
         raise RemoteError(f"{where}: {error}", hint="check the remote's configuration") from error

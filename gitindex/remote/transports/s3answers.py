@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitindex.errors import RemoteDenied, RemoteError, RemoteMissing, RemoteUnavailable
+from gitindex.errors import RemoteDenied, RemoteError, RemoteMissing, RemoteRedirected, RemoteUnavailable
 
 _DENIED_CODES = {
     "AccessDenied",
@@ -31,5 +31,8 @@ def refusal(status: int, code: str, where: str, action: str, lost: type[RemoteEr
     if status >= 500 or status in (408, 429):
         return lost(f"{where}: the server failed ({said})", hint="try again")
     if 300 <= status < 400:
-        return RemoteUnavailable(f"{where}: redirected ({said})", hint="check the region and the endpoint")
+        return RemoteRedirected(
+            f"{where}: the server redirects, which is not followed ({said})",
+            hint="check the region and the endpoint",
+        )
     return RemoteError(f"{where}: {action} failed ({said})", hint="check the remote's configuration")
