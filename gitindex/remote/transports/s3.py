@@ -14,7 +14,7 @@ import base64
 import hashlib
 import http.client
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from gitindex.errors import (
     OutcomeUnknown,
     RemoteDenied,
     RemoteError,
+    RemoteMisbehaves,
     RemoteMissing,
     RemoteTooSlow,
     RemoteUnavailable,
@@ -89,7 +90,7 @@ class S3Transport:
                 found = self._ask(partial(self._client.head_object, **self._where(key)))
         except RemoteMissing:
             return None
-        return Entry(key, int(found["ContentLength"]), found["LastModified"].timestamp())
+        return _entry(self.url, key, found, "ContentLength")
 
     def put_if_absent(self, key: str, content: Content) -> Put:
         for _ in range(self._options.attempts):
@@ -121,8 +122,7 @@ class S3Transport:
                 ask = partial(self._client.list_objects_v2, **where, **pages.next)
                 page = pool.call(ask, min(self._options.call_seconds, until - monotonic()))
                 for one in pages.take(page):
-                    key = one["Key"].removeprefix(self._prefix)
-                    yield Entry(key, int(one["Size"]), one["LastModified"].timestamp())
+                    yield _entry(self.url, one["Key"].removeprefix(self._prefix), one, "Size")
 
     def delete(self, key: str) -> None:
         with _writing(self.url, key, action="s3:DeleteObject"):
@@ -215,8 +215,15 @@ def _extent(answer: dict[str, Any]) -> tuple[int, int | None]:
     """Where the body starts and how long the object is; rclone answers a range with status 200."""
     found = _CONTENT_RANGE.fullmatch(answer.get("ContentRange") or "")
     if found is None:
-        return 0, int(answer["ContentLength"])
+        return 0, answer.get("ContentLength")
     return int(found[1]), None if found[2] == "*" else int(found[2])
+
+
+def _entry(url: str, key: str, found: Mapping[str, Any], size: str) -> Entry:
+    """boto3 leaves out what the server does not say. Raises RemoteMisbehaves."""
+    if size not in found or "LastModified" not in found:
+        raise RemoteMisbehaves(f"{url}: {key} has no size or no time", hint="check the endpoint")
+    return Entry(key, int(found[size]), found["LastModified"].timestamp())
 
 
 def _received(raw: _Raw) -> Iterator[bytes]:

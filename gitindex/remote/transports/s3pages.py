@@ -39,6 +39,8 @@ class Pages:
         return found
 
     def _advance(self, found: Sequence[Mapping[str, Any]]) -> None:
+        if not all("Key" in one for one in found):
+            raise self._refusal("holds an object without a key")
         self._empty = 0 if found else self._empty + 1
         if found and max(one["Key"] for one in found) <= self._last:
             raise self._refusal("brings keys that were listed before")
