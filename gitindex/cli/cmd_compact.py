@@ -7,14 +7,12 @@ from dataclasses import asdict
 from gitindex.cli.command import Answer, Call, command
 from gitindex.lifecycle import compact
 from gitindex.ops.codebase import open_codebase
-from gitindex.store import stores
 
 
 @command("Merge all segments into one and drop what is dead.")
 def run(call: Call) -> Answer:
     codebase = open_codebase(call.path, call.environment)
-    with stores.writing(codebase.mode):
-        report = compact.compact(codebase.layout)
+    report = compact.compact(codebase.layout)
     if report is None:
         return Answer({"status": "ok", "noop": True}, "nothing to merge: one segment, no tombstones")
     text = (

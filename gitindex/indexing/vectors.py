@@ -13,6 +13,7 @@ from gitindex.errors import EmbeddingError
 from gitindex.extract.embed.document import document, document_terms
 from gitindex.model.ids import chunk_hash, sha256_hex
 from gitindex.model.rows import Chunk
+from gitindex.store import atomic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +99,7 @@ class VectorCache:
     """
 
     def __init__(self, folder: Path, identity: str, bound: int = CACHE_VECTORS) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        atomic.make_folder(folder)
         self._bound = bound
         self._path = folder / f"{sha256_hex(identity.encode())[:16]}.sqlite"
         try:
@@ -162,7 +163,7 @@ class VectorCache:
 
 
 def _open_cache(path: Path) -> sqlite3.Connection:
-    path.touch()  # SQLite would ask for fewer permissions than a shared store grants (ST-3)
+    atomic.create_missing(path)  # SQLite would ask for fewer permissions than a shared store grants (ST-3)
     db = sqlite3.connect(path, isolation_level=None, timeout=30)
     # Losing the newest entries in a crash only costs embedding them again.
     db.executescript(

@@ -30,7 +30,7 @@ from gitindex.ops.report import SyncReport
 from gitindex.ops.start import Seeker, Start
 from gitindex.ops.target import SyncOptions
 from gitindex.remote.transport import OnProgress
-from gitindex.store import lease, manifests, stores
+from gitindex.store import lease, manifests
 
 MAX_SEGMENTS = 24  # half of what makes a reader compact: its own syncs come on top
 MANY_BUILDS = 64
@@ -53,7 +53,7 @@ def build(
     assert codebase.repo is not None
     assert at.commit is not None
     name = sharing.repository_id(codebase.repo, codebase.settings.remote, at.commit)
-    with obtain.opened(codebase.home, name) as area, stores.writing(codebase.mode):
+    with obtain.opened(codebase.home, name) as area:
         start = Start()
         if not chosen.full and chosen.shard is None:
             start = Seeker(codebase, environment, name, area, chosen.url, transfer).find(at.commit)

@@ -56,7 +56,7 @@ def fetch(
     share, target = _open(codebase, chosen)
     steps.reach("fetch.find")
     finder = Finder(share)
-    with obtain.opened(codebase.home, share.repository) as area, stores.writing(codebase.mode):
+    with obtain.opened(codebase.home, share.repository) as area:
         way = Way(share, area, reusable(codebase), transfer, chosen.patience)
         found, obtained = finder.first(target, lambda one: None if _have(codebase, one) else way.bring(one))
         # Before anything is published: a trust file that cannot be written leaves the index as it was (RE-6).

@@ -55,7 +55,6 @@ def locked_sync(
     txn = ulid()
     with ExitStack() as stack:
         stack.enter_context(atomic.storage(layout.base))
-        stack.enter_context(stores.writing(codebase.mode))
         hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
         held = stack.enter_context(hold)
         stack.enter_context(failure_noted(layout))

@@ -63,7 +63,6 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
     stores.create(codebase.layout, fresh_state(codebase))
     with (
         atomic.storage(codebase.layout.base),
-        stores.writing(codebase.mode),
         lease.hold(codebase.layout, snapshot_id, wait=30.0) as held,
     ):
         parts = [clone.seed(codebase.layout, codebase.root, layout, one) for layout, one in shards]

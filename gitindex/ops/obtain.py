@@ -98,7 +98,7 @@ class Way:
 def opened(home: Path, repository: str, wait: float = 30.0) -> Iterator[Path]:
     """The area of a repository, for one download at a time. Raises LeaseHeld when another one keeps it."""
     where = home / "fetch" / repository
-    where.mkdir(parents=True, exist_ok=True, mode=0o700)
+    atomic.make_private_folder(where)
     descriptor = os.open(where / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _lock(descriptor, time.monotonic() + wait)

@@ -30,7 +30,7 @@ from gitindex.semantic.jobs import Job
 from gitindex.semantic.process import Caps
 from gitindex.semantic.refresher import Refresher
 from gitindex.semantic.scope import Scope, scope
-from gitindex.store import manifests, stores
+from gitindex.store import manifests
 
 _POLL_SECONDS = 0.1
 UNAVAILABLE, CURRENT, QUEUED = "unavailable", "current", "queued"
@@ -114,7 +114,6 @@ def opened_control(codebase: Codebase) -> Iterator[sqlite3.Connection]:
     """The queue of this store, made when missing. Raises SemanticError when it cannot be opened."""
     path = codebase.layout.control
     with ExitStack() as stack:
-        stack.enter_context(stores.writing(codebase.mode))
         try:
             connection = stack.enter_context(closing(control.open_control(path)))
         except sqlite3.DatabaseError as error:

@@ -14,7 +14,7 @@ from gitindex.ops.base import Base
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.locked import locked_sync
 from gitindex.ops.target import SyncOptions
-from gitindex.store import atomic, manifests, steps, stores
+from gitindex.store import atomic, manifests, steps
 from gitindex.view.snapshot import SnapshotView, open_active
 
 
@@ -37,7 +37,7 @@ def repair_store(
     steps.reach("repair.plan")
     chosen = _diagnose(codebase)
     if not dry_run and codebase.layout.base.exists():
-        with stores.writing(codebase.mode), atomic.storage(codebase.layout.base):
+        with atomic.storage(codebase.layout.base):
             control.mend(codebase.layout, fresh_state(codebase))
     if dry_run or chosen.scope in ("none", "control"):
         return RepairReport("ok", chosen.scope, chosen.damaged, 0, manifests.active_id(codebase.layout))

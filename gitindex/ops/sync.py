@@ -19,7 +19,7 @@ from gitindex.ops.present import Look
 from gitindex.ops.report import SyncReport, elapsed, unchanged
 from gitindex.ops.target import Outlook, SyncOptions, make_plan, open_source
 from gitindex.source.gittree import differs
-from gitindex.store import log, state, stores
+from gitindex.store import log, state
 from gitindex.view.snapshot import SnapshotView, open_active
 
 if TYPE_CHECKING:
@@ -125,8 +125,7 @@ def _carried(codebase: Codebase, before: SnapshotView, report: SyncReport) -> Sy
     from gitindex.semantic.carrying import carry
 
     try:
-        with stores.writing(codebase.mode):
-            found = carry(codebase.layout, before)
+        found = carry(codebase.layout, before)
     except (IntegrityError, IncompatibleVersion) as error:
         log.append(codebase.layout, "exact_facts_lost", code=error.code)
         return report

@@ -6,7 +6,7 @@ from gitindex.errors import LeaseHeld
 from gitindex.lifecycle import due
 from gitindex.model.frozen import frozen
 from gitindex.ops.codebase import Codebase
-from gitindex.store import manifests, stores
+from gitindex.store import manifests
 
 
 @frozen
@@ -18,19 +18,18 @@ class Upkeep:
 def after_sync(codebase: Codebase) -> Upkeep:
     """Being busy is a reason to leave it to the next sync."""
     layout = codebase.layout
-    with stores.writing(codebase.mode):
-        try:
-            manifest = manifests.active(layout)
-            compacted = manifest is not None and due.overdue(manifest)
-            if compacted:
-                from gitindex.lifecycle import compact  # late, as below: a sync in fifty needs it (UI-3)
+    try:
+        manifest = manifests.active(layout)
+        compacted = manifest is not None and due.overdue(manifest)
+        if compacted:
+            from gitindex.lifecycle import compact  # late, as below: a sync in fifty needs it (UI-3)
 
-                compact.compact_deltas(layout, wait=0)
-            collected = len(manifests.ids(layout)) > due.MANY_SNAPSHOTS
-            if collected:
-                from gitindex.lifecycle import gc
+            compact.compact_deltas(layout, wait=0)
+        collected = len(manifests.ids(layout)) > due.MANY_SNAPSHOTS
+        if collected:
+            from gitindex.lifecycle import gc
 
-                gc.collect(layout, wait=0)
-        except LeaseHeld:
-            return Upkeep()
+            gc.collect(layout, wait=0)
+    except LeaseHeld:
+        return Upkeep()
     return Upkeep(compacted, collected)

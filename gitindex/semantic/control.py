@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from gitindex.errors import IncompatibleVersion
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.mutation import Decision
+from gitindex.store import atomic
 
 SCHEMA_VERSION = 1
 
@@ -84,6 +85,8 @@ class ContextRow(NamedTuple):
 
 def open_control(path: Path, *, busy_seconds: float = 10.0) -> sqlite3.Connection:
     """The control file, made when missing. Raises IncompatibleVersion for one from a newer release (ST-6)."""
+    with suppress(OSError):  # SQLite says it with a name of its own
+        atomic.create_missing(path)
     connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA journal_mode = WAL")

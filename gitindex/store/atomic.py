@@ -11,7 +11,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,43 @@ def granted(folder: Path) -> int:
     if mode & 0o007:
         return 0
     return 0o660 if mode & stat.S_ISGID else 0o600
+
+
+def create_missing(path: Path) -> None:
+    """An empty file with its store's permissions, where there is none: engines would choose permissions themselves."""
+    with suppress(FileExistsError):
+        os.close(create(path))
+
+
+def make_folder(path: Path) -> None:
+    """A directory and those above it, each with the permissions of its store (ST-3), whatever the umask."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    with suppress(FileExistsError):
+        path.mkdir()
+        restrict(path)
+
+
+def make_private_folder(path: Path, mode: int = 0o700) -> None:
+    """A directory and what is missing above it, with `mode` from the start: nothing in it has to be hurried."""
+    if path.is_dir():
+        return
+    make_private_folder(path.parent, mode)
+    with suppress(FileExistsError):
+        path.mkdir(mode=mode)
+        path.chmod(mode)
+
+
+def restrict(path: Path) -> None:
+    """Give a new file or directory of a store its permissions; it lies in a folder that keeps others out already."""
+    allowed = granted(path.parent)
+    if allowed and path.is_dir():
+        allowed = 0o2770 if allowed == 0o660 else 0o700
+    if (
+        allowed and stat.S_IMODE(path.stat().st_mode) != allowed
+    ):  # a change for nothing would change the ctime
+        path.chmod(allowed)
 
 
 def write_json(path: Path, value: Any) -> None:

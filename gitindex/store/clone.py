@@ -42,9 +42,10 @@ def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Mani
     for artifact in manifest.artifacts():
         origin = verifier.path(artifact)
         copy = target.base / artifact.path
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        atomic.make_folder(copy.parent)
         copy.unlink(missing_ok=True)
         atomic.link_or_copy(origin, copy)
+        atomic.restrict(copy)
         folders.add(copy.parent)
     for folder in folders:
         atomic.sync_directory(folder)

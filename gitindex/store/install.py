@@ -40,9 +40,10 @@ def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path], area:
             if target.exists() and target.samefile(source):
                 continue
             new.extend([] if artifact.path in taken else [target])
-            target.parent.mkdir(parents=True, exist_ok=True)
+            atomic.make_folder(target.parent)
             target.unlink(missing_ok=True)
             atomic.link_or_copy(source, target)
+            atomic.restrict(target)
             folders.add(target.parent)
     except BaseException as error:
         uninstall(layout, new)
@@ -75,7 +76,7 @@ def adopt(layout: Layout, manifest: Manifest) -> Manifest:
     """Keep an installed snapshot under its own id (build areas only: their marker names no root)."""
     local = _local(layout, manifest)
     home = layout.snapshot(manifest.snapshot_id)
-    home.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(home)
     atomic.write_bytes(layout.base / local.overlay.path, b"")
     manifests.write(layout, local)
     return local

@@ -44,7 +44,7 @@ def begin(layout: Layout, txn: str) -> Path:
     """A fresh staging directory."""
     steps.reach("publish.stage")
     folder = layout.transaction(txn)
-    folder.mkdir(parents=True)
+    atomic.make_folder(folder)
     return folder
 
 
@@ -93,7 +93,7 @@ def adopt(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) 
     """
     with atomic.storage(layout.base):
         steps.reach("publish.manifest")
-        layout.snapshot(manifest.snapshot_id).mkdir(parents=True, exist_ok=True)
+        atomic.make_folder(layout.snapshot(manifest.snapshot_id))
         atomic.write_bytes(layout.base / manifest.overlay.path, b"")
         manifests.write(layout, manifest)
         steps.reach("publish.preflight")
@@ -114,11 +114,11 @@ def _flush(staged: Staged) -> None:
     """fsync what this transaction wrote; files linked from the parent are durable already."""
     fresh: list[Path] = []
     for folder, _, names in os.walk(staged.folder):
+        atomic.restrict(Path(folder))  # engines have ideas of their own about permissions (ST-3)
         fresh.append(Path(folder))
-        allowed = atomic.granted(Path(folder))
         for path in (Path(folder, name) for name in names):
             if path.stat().st_ino not in staged.linked:
-                path.chmod(allowed or 0o600)  # engines have ideas of their own about permissions (ST-3)
+                atomic.restrict(path)
                 fresh.append(path)
     atomic.sync_all(fresh)
 
@@ -133,7 +133,7 @@ def _install(
     listed = lexical.files(words)
     known = {path: staged.linked.get(path.stat().st_ino) for path in listed}
     home = layout.snapshot(snapshot_id)
-    home.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(home)
     overlay = home / "overlay.jsonl"
     atomic.move(staged.folder / "overlay.jsonl", overlay)
     fresh = [path for path, artifact in known.items() if artifact is None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import time
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import Any
 from gitindex.model import versions
 from gitindex.model.frozen import field, frozen
 from gitindex.model.manifest import Manifest
-from gitindex.store import sealed
+from gitindex.store import atomic, sealed
 from gitindex.store.layout import Layout
 
 USED_EVERY = 3600.0
@@ -95,8 +96,11 @@ def touch_used(layout: Layout) -> None:
     except FileNotFoundError:
         pass
     try:
-        layout.last_used.parent.mkdir(parents=True, exist_ok=True)
-        layout.last_used.touch()
+        allowed = (
+            stat.S_IMODE(layout.base.parent.stat().st_mode) & 0o770
+        )  # whoever shares stores shares this too
+        atomic.make_private_folder(layout.last_used.parent, allowed)
+        layout.last_used.touch(mode=allowed & 0o660)
     except OSError:
         return
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from gitindex.store.state import StoreState
 
 # Remote file systems cannot promise exclusive create and rename between hosts.
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "glusterfs"})
-_UMASK = {"single": 0o077, "shared": 0o007}
 
 
 @frozen
@@ -59,22 +56,25 @@ def create(layout: Layout, fresh: StoreState) -> StoreState:
     found = existing(layout, fresh.mode)
     if found is not None:
         return found
-    with atomic.storage(layout.base), writing(fresh.mode):
+    with atomic.storage(layout.base):
         try:
             _make_directories(layout, fresh.mode)
         except FileNotFoundError as error:  # a file system where nothing can be made (/proc)
             raise atomic.unwritable(layout.base, error) from error
         if fresh.mode == "shared":
             check_shared(layout)
-        layout.readers.touch()
+        atomic.create_missing(layout.readers)
         state.write(layout, fresh)
     return fresh
 
 
 def _make_directories(layout: Layout, mode: str) -> None:
-    layout.base.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if mode == "single" else 0o770)
-    folders = (
-        layout.base,
+    """The store itself keeps others out before anything is in it; what follows takes its permissions from there. The
+    umask is the process's, and a server has other threads: it is neither asked nor set (ST-3)."""
+    atomic.make_private_folder(layout.base.parent, 0o700 if mode == "single" else 0o770)
+    layout.base.mkdir(mode=0o700, exist_ok=True)
+    layout.base.chmod(0o700 if mode == "single" else 0o2770)
+    for folder in (
         layout.snapshots,
         layout.tables,
         layout.segments,
@@ -83,20 +83,8 @@ def _make_directories(layout: Layout, mode: str) -> None:
         layout.locks,
         layout.log.parent,
         layout.embeddings,
-    )
-    for folder in folders:
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o700 if mode == "single" else 0o2770)
-
-
-@contextmanager
-def writing(mode: str) -> Iterator[None]:
-    """Files made in the body get the store's permissions, whoever makes them (engines included)."""
-    before = os.umask(_UMASK[mode])
-    try:
-        yield
-    finally:
-        os.umask(before)
+    ):
+        atomic.make_folder(folder)
 
 
 def check_shared(layout: Layout) -> None:

@@ -16,6 +16,7 @@ from gitindex.ops.upkeep import after_sync
 from gitindex.store import stores
 from tests import harness
 from tests.gitrepo import GitRepo
+from tests.share.team import Team
 
 
 def modes(base: Path) -> dict[str, int]:
@@ -68,6 +69,23 @@ def test_shared_stores_belong_to_the_group(repo: GitRepo):
     for path, mode in modes(base).items():
         wanted = 0o2770 if (base / path).is_dir() else 0o660
         assert mode == wanted, f"{path}: {mode:o}"
+
+
+def test_what_is_fetched_and_built_is_as_private(tmp_path: Path):
+    """ST-3: files that a download or a build brought into a store are no exception, nor is what lies beside it."""
+    team = Team.create(tmp_path, (tmp_path / "remote").as_uri())
+    team.publish()
+    clone = team.clone()
+    team.trust(clone)
+    team.fetch(clone)
+    for home in (team.ci.home, team.mate.home):
+        for path, mode in modes(home).items():
+            if not path.startswith("fetch/"):  # a folder that nobody else may enter
+                wanted = 0o700 if (home / path).is_dir() else 0o600
+                assert mode == wanted, f"{path}: {mode:o}"
+        assert all(
+            mode == 0o700 for path, mode in modes(home / "fetch").items() if (home / "fetch" / path).is_dir()
+        )
 
 
 def test_shared_stores_leave_untracked_files_out(repo: GitRepo):
