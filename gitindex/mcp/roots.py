@@ -107,7 +107,7 @@ def is_private(place: Path) -> bool:
 def _homes() -> list[Path]:
     """The homes of this user, by variable and by account, and of the other people with an account here."""
     people = [home for number, home in _accounts() if number == os.getuid() or number >= _FIRST_PERSON]
-    return [*people, _real(Path(os.environ["HOME"]))] if os.environ.get("HOME") else people
+    return [*people, _real(Path(os.path.expanduser("~")))]
 
 
 def _is_home(place: Path) -> bool:

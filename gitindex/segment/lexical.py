@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from gitindex.model.rows import Chunk
 
 # Held by a writer while it runs; never part of the index.
-LOCK_FILES = frozenset({".tantivy-writer.lock", ".tantivy-meta.lock"})
+META_LOCK = ".tantivy-meta.lock"
+LOCK_FILES = frozenset({".tantivy-writer.lock", META_LOCK})
 # Rewritten by every commit, so a clone copies instead of linking them.
 REWRITTEN = frozenset({"meta.json", ".managed.json"})
 _SMALL_HEAP = 30_000_000

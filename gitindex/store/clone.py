@@ -49,6 +49,7 @@ def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Mani
         folders.add(copy.parent)
     for folder in folders:
         atomic.sync_directory(folder)
+    prepare_locks(target, manifest)
     steps.reach("seed.linked")
     return replace(
         manifest,
@@ -58,6 +59,16 @@ def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Mani
         if manifest.origin.kind == "local"
         else _kept(manifest),
     )
+
+
+def prepare_locks(layout: Layout, manifest: Manifest) -> list[Path]:
+    """Whoever opens a lexical index first makes its lock file, with whatever umask it has: so it is there already."""
+    folders = {(layout.base / artifact.path).parent for artifact in manifest.lexical}
+    locks = [folder / lexical.META_LOCK for folder in folders]
+    missing = [lock for lock in locks if not lock.exists()]
+    for lock in missing:
+        atomic.create_missing(lock)
+    return missing
 
 
 def _kept(manifest: Manifest) -> Origin:

@@ -13,7 +13,7 @@ from pathlib import Path
 from gitindex.errors import IntegrityError, StoreCorrupt
 from gitindex.model import portable
 from gitindex.model.manifest import Manifest
-from gitindex.store import atomic, manifests, steps
+from gitindex.store import atomic, clone, manifests, steps
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 
@@ -52,6 +52,7 @@ def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path], area:
                 f"{error.filename} was collected meanwhile", hint="gitindex fetch"
             ) from error
         raise
+    new += clone.prepare_locks(layout, manifest)
     for source in set(files.values()):
         if area in source.parents:
             source.unlink(missing_ok=True)

@@ -17,10 +17,10 @@ AREAS = {
     "SN": 11,
     "LE": 2,
     "QU": 6,
-    "EN": 7,
+    "EN": 8,
     "SE": 8,
     "HK": 5,
-    "RE": 9,
+    "RE": 10,
     "UI": 3,
 }
 # Proven by workflow files rather than by a test of the suite.
