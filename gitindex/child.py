@@ -2,20 +2,20 @@
 
 A repository may hold a `gitindex/`, a `json.py` or a `multiprocessing/` of its own. `-P` keeps the current directory
 off the module path, the working directory is `/`, and module path entries that depend on a directory are dropped.
+
+The process that a person starts inside a repository calls `protect` first: nothing but builtins and what Python itself
+has loaded may be imported here, or a repository's module of that name would run.
 """
 
-from __future__ import annotations
-
 import os
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from _collections_abc import Mapping
 
-Process = subprocess.Popen[bytes]
 DIRECTORY = "/"  # every child's working directory; what a child works on is named by an absolute path
-# What a child needs that parses what repositories hold; credentials and keys are not among it.
-_PLAIN = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ", "VIRTUAL_ENV")
-_PLAIN_PREFIX = ("LC_", "MALLOC_", "OMP_", "OPENBLAS_", "PYTHON")
+_SAFE_PATH = "PYTHONSAFEPATH"
+_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+_before: dict[str, str | None] = {}  # what `protect` has changed in our environment, as it was
 
 
 def command(module: str, *arguments: str) -> list[str]:
@@ -25,28 +25,37 @@ def command(module: str, *arguments: str) -> list[str]:
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """`variables` for a child of ours: its own children are as safe, and no module path entry is relative."""
-    found = {**variables, "PYTHONSAFEPATH": "1"}
+    found = {**variables, _SAFE_PATH: "1"}
     places = [place for place in found.pop("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(place)]
     return {**found, **({"PYTHONPATH": os.pathsep.join(places)} if places else {})}
 
 
-def start(module: str, *arguments: str, descriptors: Sequence[int] = ()) -> Process:
-    """Start `module` with pipes to it and from it, and nothing of our environment that it could give away.
+def protect() -> None:
+    """Take the current directory off the module path, here and in whatever `multiprocessing` starts from here.
 
-    It is no member of our process group: an interrupt at the terminal is ours to handle.
+    It starts `python -c …`, which looks for modules in the current directory first; only the variable prevents that.
     """
-    plain = {name: value for name, value in os.environ.items() if _is_plain(name)}
-    return subprocess.Popen(
-        command(module, *arguments),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        pass_fds=descriptors,
-        cwd=DIRECTORY,
-        env=environment(plain),
-        process_group=0,
-    )
+    places = os.environ["PYTHONPATH"].split(os.pathsep) if "PYTHONPATH" in os.environ else []
+    unsafe = {_absolute(place) for place in places if not os.path.isabs(place)}
+    first = {_absolute("")} if not sys.flags.safe_path else set()  # Python puts it there, or the script's directory
+    kept = [place for place in sys.path[:1] if place not in first] + sys.path[1:]
+    sys.path[:] = [place for place in kept if os.path.isabs(place) and place not in unsafe]
+    if _HOME not in sys.path:  # `python -m gitindex` in a source checkout of gitindex: last, after every package
+        sys.path.append(_HOME)
+    safe = environment(os.environ)
+    for name in (_SAFE_PATH, "PYTHONPATH"):
+        if os.environ.get(name) != safe.get(name):
+            _before[name] = os.environ.pop(name, None)
+            os.environ.update({name: safe[name]} if name in safe else {})
 
 
-def _is_plain(name: str) -> bool:
-    return name in _PLAIN or name.startswith(_PLAIN_PREFIX)
+def foreign(variables: Mapping[str, str]) -> dict[str, str]:
+    """`variables` for a program that is not ours: as they were before `protect`."""
+    return {name: value for name, value in {**variables, **_before}.items() if value is not None}
+
+
+def _absolute(place: str) -> str:
+    try:
+        return os.path.abspath(place)
+    except FileNotFoundError:  # the current directory is gone; so is whatever could be imported from it
+        return place

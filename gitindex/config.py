@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from gitindex import child
 from gitindex.errors import ConfigError
 from gitindex.extract.embed.document import DOCUMENT_VERSION
 from gitindex.extract.embed.registry import embedder_identity
@@ -77,7 +78,7 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         event=found.get("GITHUB_EVENT_NAME", ""),
         ref=found.get("GITHUB_REF", ""),
         summary=found.get("GITHUB_STEP_SUMMARY", ""),
-        variables=dict(found),
+        variables=child.foreign(found) if variables is None else dict(found),
     )
 
 

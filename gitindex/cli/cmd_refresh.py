@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from gitindex import child
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.packages import installed_packages
@@ -62,7 +63,7 @@ def run(
     report = refresh(codebase, options, _shown(call))
     queued = [item for item in report.contexts if item.outcome == "queued"]
     if queued:
-        _start_worker(codebase, call, _arguments(options))
+        _start_worker(call, _arguments(codebase.root, options))
     return Answer(asdict(report), _text(report), 0 if report.status == "ok" else 1)
 
 
@@ -75,9 +76,9 @@ def _key(codebase: Codebase, base: Path, text: str) -> str:
     return path_key(text)
 
 
-def _arguments(options: RefreshOptions) -> list[str]:
-    """The same request, to be waited for."""
-    words = ["refresh", "--wait", f"--timeout={options.caps.seconds}"]
+def _arguments(root: Path, options: RefreshOptions) -> list[str]:
+    """The same request, to be waited for; every path is absolute or a path key."""
+    words = ["refresh", "--wait", f"--path={root}", f"--timeout={options.caps.seconds}"]
     words += [f"--memory={options.caps.memory_bytes / 1024**3}"]
     words += [f"--context={name}" for name in options.contexts]
     words += [f"--python-env={options.python_env}"] if options.python_env else []
@@ -86,13 +87,13 @@ def _arguments(options: RefreshOptions) -> list[str]:
     return words + (["--files", "--", *options.files] if options.files else [])
 
 
-def _start_worker(codebase: Codebase, call: Call, arguments: list[str]) -> None:
+def _start_worker(call: Call, arguments: list[str]) -> None:
     """A detached process makes the request its own: it finds the jobs queued and works on them."""
     from gitindex.hooks import spawn
 
-    line = shlex.join([sys.executable, "-m", "gitindex", *arguments])
+    line = shlex.join(child.command("gitindex", *arguments))
     shell = ["/bin/sh", "-c", f"{line} </dev/null >/dev/null 2>&1 &"]
-    spawn.run(shell, call.environment.variables, where=codebase.root)
+    spawn.run(shell, child.environment(call.environment.variables), where=Path(child.DIRECTORY))
 
 
 def _shown(call: Call) -> Callable[[str], None]:

@@ -1,11 +1,15 @@
-"""Where a process begins. Loading makes many objects and no garbage, so the collector rests meanwhile."""
+"""Where a process begins. Loading makes many objects and no garbage, so the collector rests meanwhile.
 
-from __future__ import annotations
+What is imported before `protect` has run could come from the repository that the command is about (CF-5).
+"""
 
 import gc
 
+from gitindex import child
+
 
 def main() -> None:
+    child.protect()
     gc.disable()
     from gitindex.cli.main import main as run  # late: what it loads is what the collector would walk
 

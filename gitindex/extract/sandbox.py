@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from gitindex import child
+from gitindex import launch
 from gitindex.errors import WorkerFailed
 from gitindex.extract import limits
 from gitindex.extract.worker import END, EXCEEDED, HEADER, VALUE
@@ -51,7 +51,7 @@ class Sandbox:
     """One process, started when it is needed and started again after it died."""
 
     def __init__(self) -> None:
-        self._process: child.Process | None = None
+        self._process: launch.Process | None = None
         self._buffer = bytearray()
 
     def start(self) -> None:
@@ -59,7 +59,7 @@ class Sandbox:
         if self._process is not None and self._process.poll() is not None:
             self.close()
         if self._process is None:
-            self._process = child.start(_MODULE)
+            self._process = launch.start(_MODULE)
             self._buffer.clear()
             for pipe in (self._process.stdin, self._process.stdout):
                 assert pipe is not None

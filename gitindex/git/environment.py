@@ -12,6 +12,8 @@ import os
 import shlex
 from collections.abc import Mapping
 
+from gitindex.child import foreign
+
 # Who the user is, how git was installed and reached; nothing that names a repository.
 _KEEP = frozenset(
     {
@@ -59,7 +61,8 @@ def environment(
     *, lazy_fetch: bool = False, config: Mapping[str, str | None] | None = None
 ) -> dict[str, str]:
     """Ours, minus every `GIT_*` that is not on the keep list, with SETTINGS and `config` (None: leave it to git)."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or _kept(name)}
+    ours = foreign(os.environ)
+    kept = {name: value for name, value in ours.items() if not name.startswith("GIT_") or _kept(name)}
     reach = _online(kept) if lazy_fetch else _OFFLINE
     return {**kept, **_FORCED, **reach, **_numbered({**SETTINGS, **(config or {})})}
 

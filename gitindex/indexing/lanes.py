@@ -16,7 +16,7 @@ from multiprocessing.connection import Pipe, wait
 from pathlib import Path
 from typing import Any, Self
 
-from gitindex import child
+from gitindex import launch
 from gitindex.indexing.batches import batches
 from gitindex.indexing.lane import Berth, File, Grave
 from gitindex.model.records import FileRecord
@@ -105,7 +105,7 @@ class _Hand:
 
     def __init__(self) -> None:
         self.pipe, theirs = Pipe()
-        self._process = child.start(WORKER, str(theirs.fileno()), descriptors=(theirs.fileno(),))
+        self._process = launch.start(WORKER, str(theirs.fileno()), descriptors=(theirs.fileno(),))
         theirs.close()
         _limit_sending(self.pipe.fileno())
         self.busy = False

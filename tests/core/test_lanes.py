@@ -10,7 +10,7 @@ from subprocess import Popen
 import psutil
 import pytest
 
-from gitindex import child
+from gitindex import launch
 from gitindex.errors import StorageFull
 from gitindex.git.repo import discover, tracked
 from gitindex.indexing import lanes
@@ -87,7 +87,7 @@ def test_the_number_of_tracked_files_is_a_hint(large: GitRepo) -> None:
 def our_lanes(monkeypatch: pytest.MonkeyPatch):
     """Lanes that go wrong in a way of their own (`deadly`)."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    start = child.start
+    start = launch.start
 
     def choose(how: str) -> None:
         def started(module: str, *arguments: str, descriptors: Sequence[int] = ()) -> Popen[bytes]:
@@ -95,7 +95,7 @@ def our_lanes(monkeypatch: pytest.MonkeyPatch):
                 return start(module, *arguments, descriptors=descriptors)
             return start("tests.core.deadly", how, *arguments, descriptors=descriptors)
 
-        monkeypatch.setattr(child, "start", started)
+        monkeypatch.setattr(launch, "start", started)
 
     return choose
 

@@ -12,7 +12,7 @@ from tests.house.graph import REPOSITORY, importers, imports, sources
 # Each kind of side effect and each heavy package has its door; a new importer is a decision, made here.
 DOORS = {
     "subprocess": {
-        "gitindex.child",
+        "gitindex.launch",
         "gitindex.git.run",
         "gitindex.hooks.spawn",
         "gitindex.semantic.process",
@@ -116,7 +116,7 @@ def test_the_environment_is_read_in_few_places():
     }
     assert readers <= {
         "gitindex.config",
-        "gitindex.child",
+        "gitindex.launch",
         "gitindex.git.environment",
         "gitindex.cli.cmd_hooks",
         "gitindex.hooks.spawn",
