@@ -37,10 +37,14 @@ def protect() -> None:
     """
     places = os.environ["PYTHONPATH"].split(os.pathsep) if "PYTHONPATH" in os.environ else []
     unsafe = {_absolute(place) for place in places if not os.path.isabs(place)}
-    first = {_absolute("")} if not sys.flags.safe_path else set()  # Python puts it there, or the script's directory
+    first = (
+        {_absolute("")} if not sys.flags.safe_path else set()
+    )  # Python puts it there, or the script's directory
     kept = [place for place in sys.path[:1] if place not in first] + sys.path[1:]
     sys.path[:] = [place for place in kept if os.path.isabs(place) and place not in unsafe]
-    if _HOME not in sys.path:  # `python -m gitindex` in a source checkout of gitindex: last, after every package
+    if (
+        _HOME not in sys.path
+    ):  # `python -m gitindex` in a source checkout of gitindex: last, after every package
         sys.path.append(_HOME)
     safe = environment(os.environ)
     for name in (_SAFE_PATH, "PYTHONPATH"):

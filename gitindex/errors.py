@@ -45,6 +45,12 @@ class NotAllowed(UsageError):
     code = "not_allowed"
 
 
+class KeyExposed(UsageError):
+    """A signing key is where an indexer, or project code that it runs, could read it (RE-14)."""
+
+    code = "key_exposed"
+
+
 class UnsupportedPlatform(UsageError):
     code = "unsupported_platform"
 

@@ -71,7 +71,9 @@ def _plan(entries: Iterable[TreeEntry]) -> tuple[list[tuple[str, TreeEntry]], li
         except UnsafePath:
             skipped.append((shown, "unsafe path"))
             continue
-        if key in wanted or key.split("/", 1)[0].lower() == ".git":
+        if key in wanted or ".git" in key.lower().split(
+            "/"
+        ):  # a forged tree may hold one anywhere; tools run git
             skipped.append((shown, "unsafe path"))
         else:
             wanted[key] = entry

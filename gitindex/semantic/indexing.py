@@ -15,13 +15,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from gitindex.errors import KeyExposed
 from gitindex.scip import schema
 from gitindex.scip.reader import IndexFile
 from gitindex.semantic import process
-from gitindex.semantic.indexers.base import Diagnosis, Indexer, IndexerFailure, Program, Run
+from gitindex.semantic.indexers.base import Diagnosis, Indexer, IndexerFailure, Program, Run, absolute_path
 from gitindex.semantic.process import Caps, Outcome
 
 MAX_EXCLUDED = 5
+_KEY, _KEY_FILE = "GITINDEX_SIGNING_KEY", "GITINDEX_SIGNING_KEY_FILE"
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.\w]*)?")
 _OUT_OF_HEAP = re.compile(
     r"heap out of memory|Reached heap limit|OutOfMemoryError|std::bad_alloc|memory allocation of \d+ bytes failed"
@@ -63,11 +65,11 @@ class Bench:
 
     @property
     def path(self) -> str:
-        return self.environment.get("PATH", "")
+        return absolute_path(self.environment.get("PATH", ""))
 
 
 def locate(indexer: Indexer, bench: Bench) -> Program:
-    """Raises IndexerFailure: missing_tool or opt_in_required."""
+    """Raises IndexerFailure: missing_tool or opt_in_required; KeyExposed: a signing key is within the tool's reach."""
     program = indexer.find(bench.tools, bench.path)
     if program is None:
         raise IndexerFailure(
@@ -76,6 +78,7 @@ def locate(indexer: Indexer, bench: Bench) -> Program:
             hint=indexer.how_to_get,
             tool=indexer.name,
         )
+    _check_keys(bench)
     if indexer.runs_project_code and not bench.allow_project_code:
         raise IndexerFailure(
             Diagnosis.OPT_IN_REQUIRED,
@@ -83,6 +86,19 @@ def locate(indexer: Indexer, bench: Bench) -> Program:
             hint="gitindex refresh --allow-project-code",
         )
     return program
+
+
+def _check_keys(bench: Bench) -> None:
+    """An indexer reads hostile input and may run project code. What is in our environment is in that of the shell that
+    started us as well, where any process of the user can read it; a key file is safe from the tools themselves only.
+    """
+    names = [_KEY] + ([_KEY_FILE] if bench.allow_project_code else [])
+    exposed = [name for name in names if bench.environment.get(name)]
+    if exposed:
+        raise KeyExposed(
+            f"{' and '.join(exposed)} would be within reach of an indexer and of the code it may run",
+            hint=f"env -u {' -u '.join(exposed)} gitindex build, then gitindex push with the key",
+        )
 
 
 def version_of(indexer: Indexer, program: Program, bench: Bench, work: Path) -> str:

@@ -3,6 +3,7 @@
 The child leads a session of its own and the whole process group is killed at the end, however it ends: build
 daemons do not outlive a job. Memory is measured, not limited: node reserves address space far beyond what it
 uses, so an address space limit would stop it at once. Standard output and error go to one capped log file.
+From the first run on, our own environment and memory are closed to other processes of the same user (RE-14).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from gitindex.errors import SemanticError
 
 _POLL_SECONDS = 0.05
 _LOG_TAIL = 256 * 1024
+_PR_SET_DUMPABLE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ def run(
 ) -> Outcome:
     """Raises SemanticError when the program cannot be started at all."""
     started = time.monotonic()
+    close_to_others()
     with log.open("wb") as sink:
         child = _start(command, cwd, environment, sink.fileno())
     watch = _Watch(child.pid, caps, outputs, log, alive, started)
@@ -63,6 +67,14 @@ def run(
         _kill_group(child.pid)
         code = child.wait()
     return Outcome(code, watch.why, _tail(log), time.monotonic() - started, watch.peak)
+
+
+def close_to_others() -> None:
+    """Where Linux allows it, `/proc/PID/environ` and `/proc/PID/mem` of this process are the system's alone."""
+    if sys.platform == "linux":
+        import ctypes  # late: only who runs an indexer needs it
+
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def _start(

@@ -6,6 +6,7 @@ An adapter decides; it starts nothing. `semantic.indexing` runs the command and 
 
 from __future__ import annotations
 
+import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -121,7 +122,8 @@ class Indexer(ABC):
         return run.directory
 
     def environment(self, base: Mapping[str, str], run: Run) -> dict[str, str]:
-        return {name: value for name, value in base.items() if name in _KEEP}
+        kept = {name: value for name, value in base.items() if name in _KEEP}
+        return {**kept, **({"PATH": absolute_path(kept["PATH"])} if "PATH" in kept else {})}
 
     def prepare(self, run: Run) -> list[str]:
         """Write private configuration into the checkout or the work directory; remarks on what that
@@ -136,6 +138,11 @@ class Indexer(ABC):
     def remarks(self, log: str) -> list[str]:
         """Lines of a successful run's log that people should see: skipped files, swallowed errors."""
         return []
+
+
+def absolute_path(path: str) -> str:
+    """PATH without entries that depend on the current directory: a tool works in a copy of the repository."""
+    return os.pathsep.join(place for place in path.split(os.pathsep) if os.path.isabs(place))
 
 
 def key_below(run: Run, path: str) -> str | None:

@@ -1,5 +1,5 @@
-"""scip-clang: reads a compilation database and parses; runs no project code, but the build must have been
-described.
+"""scip-clang: reads a compilation database and runs the compilers that it names, to ask for their headers: opt-in
+only. The build must have been described.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ class ScipClang(Indexer):
     name = "scip-clang"
     language = "cpp"
     how_to_get = "download scip-clang from its releases page and put it on PATH"
+    runs_project_code = True
 
     def command(self, program: Program, run: Run) -> list[str]:
         database = next((place for place in _PLACES if (run.directory / place).exists()), None)
