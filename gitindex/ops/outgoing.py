@@ -21,11 +21,13 @@ from gitindex.view.snapshot import SnapshotView
 _USUAL = ("main", "master", "trunk")
 _SHOWN = 8
 _PLAIN = re.compile(r"[^-*?\[\]\s][^*?\[\]\s]*")
+# Events of merged code. Pull requests, comments on them and what runs after their workflows bring anybody's.
+_EVENTS = ("push", "schedule", "workflow_dispatch", "release")
 
 
 def check_event(environment: Environment) -> None:
-    """A pull request's code may be anybody's. Raises PublishBlocked."""
-    if environment.event.startswith("pull_request"):
+    """Only from where code is merged, when an event started us at all. Raises PublishBlocked."""
+    if environment.event and environment.event not in _EVENTS:
         raise PublishBlocked(
             f"pushing from a {one_line(environment.event, 60)} event is refused",
             hint="push from the branch after the merge",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -16,15 +15,7 @@ import yaml
 from tests.remote.servers import BUCKET, Server
 from tests.share.conftest import on_server
 from tests.share.team import Team
-
-ROOT = Path(__file__).resolve().parents[2]
-ACTION = ROOT / "ci" / "action.yml"
-WORKFLOW = ROOT / ".github" / "workflows" / "index.yml"
-
-
-def steps(path: Path) -> list[dict]:
-    data = yaml.safe_load(path.read_text())
-    return data["runs"]["steps"] if "runs" in data else data["jobs"]["publish"]["steps"]
+from tests.share.workflowrunner import ACTION, ROOT, WORKFLOW, Runner, steps
 
 
 @pytest.mark.parametrize("path", [ACTION, WORKFLOW], ids=["action", "workflow"])
@@ -37,48 +28,20 @@ def test_every_use_is_pinned_and_no_input_reaches_a_script(path: Path):
 
 def test_the_workflow_is_least_privileged_and_fork_safe():
     data = yaml.safe_load(WORKFLOW.read_text())
-    job = data["jobs"]["publish"]
     assert data["permissions"] == {}
-    assert job["permissions"] == {"contents": "read", "id-token": "write"}
-    assert "pull_request" in job["if"]
+    assert data["jobs"]["build"]["permissions"] == {"contents": "read"}
+    assert data["jobs"]["publish"]["permissions"] == {"contents": "read", "id-token": "write"}
     assert data["concurrency"]["cancel-in-progress"] is False
-    checkout = next(step for step in job["steps"] if "checkout" in step.get("uses", ""))
-    assert checkout["with"] == {"fetch-depth": 0, "persist-credentials": False}
+    for job in data["jobs"].values():
+        checkout = next(step for step in job["steps"] if "checkout" in step.get("uses", ""))
+        assert checkout["with"] == {"fetch-depth": 0, "persist-credentials": False}
 
 
-def substituted(value: str, known: dict[str, str]) -> str:
-    return re.sub(r"\$\{\{\s*([\w.-]+)\s*\}\}", lambda found: known[found[1]], value)
-
-
-def execute(path: Path, known: dict[str, str], where: Path, environment: dict[str, str]) -> str:
-    """Run the scripts of a file as a runner would: bash, in the checkout, with the files a runner provides."""
-    tools = where / "bin"
-    tools.mkdir(exist_ok=True)
-    shim = tools / "gitindex"
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gitindex "$@"\n')
-    shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
-    (tools / "python").unlink(missing_ok=True)
-    (tools / "python").symlink_to(sys.executable)
-    runner = {
-        **os.environ,
-        **environment,
-        "PATH": f"{tools}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "RUNNER_TEMP": str(where),
-        "GITHUB_OUTPUT": str(where / "output"),
-        "GITHUB_STEP_SUMMARY": str(where / "summary.md"),
-        "CI": "true",
-    }
-    for step in steps(path):
-        if "run" not in step or step["name"] == "Install gitindex":
-            continue
-        own = {name: substituted(str(value), known) for name, value in step.get("env", {}).items()}
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=where / "origin", env={**runner, **own}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{step['name']}: {done.stderr}"
-    return (where / "summary.md").read_text()
+def published(runner: Runner, path: Path) -> str:
+    """The job summary after every step went well."""
+    for one in runner.run(path):
+        assert one.code == 0, f"{one.step}: {one.err}"
+    return (runner.where / "summary.md").read_text()
 
 
 @pytest.fixture
@@ -105,35 +68,47 @@ def check_published(team: Team, summary: str) -> None:
 
 
 def test_the_action_s_steps_publish(on_rclone: Team):
+    """The second push starts from what the first has published: the public key is enough to believe it."""
     team = on_rclone
-    known = {
-        "inputs.remote": team.url, "inputs.commit": "HEAD", "inputs.endpoint": team.endpoint, "inputs.path": ".",
-        "inputs.package": "gitindex", "inputs.indexers": "", "inputs.build-options": "--full --no-semantic",
+    values = {
+        "inputs.remote": team.url, "inputs.commit": "HEAD", "inputs.endpoint": team.endpoint,
+        "inputs.build-options": "--no-semantic", "inputs.signing-key": (team.where / "key").read_text(),
+        "inputs.public-key": (team.where / "key.pub").read_text(),
     }  # fmt: skip
-    environment = {
-        "GITINDEX_SIGNING_KEY": (team.where / "key").read_text(),
-        "GITINDEX_HOME": str(team.ci.home),
-    }
-    check_published(team, execute(ACTION, known, team.where, environment))
+    runner = Runner(
+        team.where, team.origin.root, values=values, environment={"GITINDEX_HOME": str(team.ci.home)}
+    )
+    check_published(team, published(runner, ACTION))
     written = dict(line.split("=", 1) for line in (team.where / "output").read_text().splitlines())
     assert int(written["uploaded"]) > 0
     assert written["snapshot"] == json.loads((team.where / "gitindex-build.json").read_text())["snapshot_id"]
+    team.commit("B", **{"c.py": "C = 1\n"})
+    runner.environment = {"GITINDEX_HOME": str(team.where / "another")}
+    published(runner, ACTION)
+    assert json.loads((team.where / "gitindex-build.json").read_text())["base"] == "published"
 
 
 def test_the_workflow_s_steps_publish(on_rclone: Team, monkeypatch: pytest.MonkeyPatch):
     team = on_rclone
-    known = {
+    secret = {name: os.environ[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
+    values = {
         "inputs.remote": team.url, "inputs.endpoint": team.endpoint, "inputs.region": "us-east-1",
+        "inputs.package": str(team.where / "action"), "inputs.public-key": (team.where / "key.pub").read_text(),
         "inputs.indexers": "", "inputs.build-options": "", "github.sha": team.origin.git("rev-parse", "HEAD"),
         "secrets.signing-key": (team.where / "key").read_text(),
-        "secrets.access-key-id": os.environ["AWS_ACCESS_KEY_ID"],
-        "secrets.secret-access-key": os.environ["AWS_SECRET_ACCESS_KEY"],
+        "secrets.access-key-id": secret["AWS_ACCESS_KEY_ID"],
+        "secrets.secret-access-key": secret["AWS_SECRET_ACCESS_KEY"],
+        "secrets.reader-access-key-id": secret["AWS_ACCESS_KEY_ID"],
+        "secrets.reader-secret-access-key": secret["AWS_SECRET_ACCESS_KEY"],
     }  # fmt: skip
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    for name in secret:
         monkeypatch.delenv(name)
-    summary = execute(WORKFLOW, known, team.where, {"GITINDEX_HOME": str(team.ci.home)})
-    for name in ("access-key-id", "secret-access-key"):
-        monkeypatch.setenv(f"AWS_{name.upper().replace('-', '_')}", known[f"secrets.{name}"])
+    runner = Runner(
+        team.where, team.origin.root, values=values, environment={"GITINDEX_HOME": str(team.ci.home)}
+    )
+    summary = published(runner, WORKFLOW)
+    for name, value in secret.items():
+        monkeypatch.setenv(name, value)
     check_published(team, summary)
     assert BUCKET in team.url
 

@@ -95,7 +95,7 @@ def layers(layout: Layout) -> dict[str, str]:
     return {"tables": repr(tables), "facts": "\n".join(facts), "lexical": repr(words)}
 
 
-@pytest.mark.parametrize("event", ["pull_request", "pull_request_target"])
+@pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "workflow_run", "issue_comment"])
 def test_pull_requests_do_not_push(team: Team, event: str):
     team.build()
     with pytest.raises(PublishBlocked, match="refused"):
