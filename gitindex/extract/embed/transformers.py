@@ -1,14 +1,12 @@
 """sentence-transformers on the CPU: an extra, for those who can afford torch.
 
-The model is a hub name with a pinned revision or a local directory; a directory's identity is what it holds.
+The model is a pinned revision of the hub or a directory that the user named; no code of a model is ever run (CF-4).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitindex.errors import EmbeddingError
@@ -18,34 +16,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _EXTRA = "pip install 'gitindex[transformers]'"
-_IDENTITY_FILES = ("config.json", "modules.json", "tokenizer.json", "config_sentence_transformers.json")
+_OTHER_FORMATS = ("onnx/*", "openvino/*", "*.h5", "*.msgpack", "*.ot", "*.onnx", "*.py")
 
 
 def transformers_identity(settings: EmbedSettings) -> str:
     """Costs no import of torch and no read of the weights."""
-    model = settings.model or DEFAULT_MODEL
-    revision = settings.revision or _directory_revision(Path(model))
-    return f"sentence-transformers:{_shown(model)}@{revision or 'unpinned'}/{settings.dimension}/{settings.max_chars}"
-
-
-def _shown(model: str) -> str:
-    """A directory counts by name and content, so two machines with the same files agree."""
-    path = Path(model)
-    return path.name if path.is_dir() else model
-
-
-def _directory_revision(path: Path) -> str:
-    if not path.is_dir():
-        return ""
-    digest = hashlib.sha256()
-    for name in _IDENTITY_FILES:
-        if (path / name).is_file():
-            digest.update(name.encode() + b"\0" + (path / name).read_bytes())
-    for weights in sorted([*path.glob("*.safetensors"), *path.glob("*.bin")]):
-        digest.update(f"{weights.name}\0{weights.stat().st_size}\0".encode())
-    return digest.hexdigest()[:16]
+    name = f"{settings.model}@{settings.revision}"
+    return f"sentence-transformers:{name}/{settings.dimension}/{settings.max_chars}"
 
 
 class TransformersEmbedder:
@@ -57,7 +35,7 @@ class TransformersEmbedder:
 
     @property
     def dimension(self) -> int:
-        return self._settings.dimension or int(_dimension_of(self._model))
+        return self._settings.dimension or int(self._model.get_embedding_dimension())
 
     @cached_property
     def _model(self) -> Any:
@@ -65,19 +43,30 @@ class TransformersEmbedder:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise EmbeddingError("sentence-transformers is not installed", hint=_EXTRA) from error
-        name = self._settings.model or DEFAULT_MODEL
         try:
             return SentenceTransformer(
-                name,
+                self._settings.directory or self._downloaded(),
                 device="cpu",
-                revision=self._settings.revision or None,
+                trust_remote_code=False,
+                local_files_only=True,
                 truncate_dim=self._settings.dimension or None,
             )
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError, KeyError) as error:
             raise EmbeddingError(
-                f"cannot load model {name!r}: {error}",
-                hint="set embedding.model to a local directory, or check the network and embedding.revision",
+                f"cannot load model {self._settings.model!r}: {error}",
+                hint="name a directory of yours in [models] of config.toml, or check the network and the revision",
             ) from error
+
+    def _downloaded(self) -> str:
+        """Where the hub's cache keeps the revision. Its name alone would also mean a directory of that name here."""
+        from huggingface_hub import snapshot_download
+
+        settings = self._settings
+        return str(
+            snapshot_download(
+                settings.model, revision=settings.revision, ignore_patterns=list(_OTHER_FORMATS)
+            )
+        )
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
@@ -99,9 +88,3 @@ class TransformersEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         row: NDArray[np.float32] = self.embed([text])[0]
         return row
-
-
-def _dimension_of(model: Any) -> int:
-    """The method was renamed in version 5; both are about."""
-    ask = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-    return int(ask())

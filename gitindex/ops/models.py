@@ -1,0 +1,130 @@
+"""Which model a repository's settings may mean (CF-4): a pinned one from the hub, or a directory that the user named.
+
+A directory is identified by a hash of everything in it. The hash is kept in `$GITINDEX_HOME/models.json` beside size,
+times and inode of every file, so that a command looks at a dozen files instead of reading a hundred megabytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gitindex.errors import ConfigError, GitindexError
+from gitindex.model.settings import EmbedSettings
+from gitindex.store import atomic
+
+CACHE = "models.json"
+_REVISION = re.compile(r"[0-9a-f]{40}")
+_MAX_FILES = 10_000
+_SETTLED_NS = (
+    2_000_000_000  # a file changed later than this before it was read may change again under the same times
+)
+
+
+def resolved(settings: EmbedSettings, models: Mapping[str, str], root: Path, home: Path) -> EmbedSettings:
+    """The settings with the model's directory, where the user has named one, and its identity as revision.
+
+    Raises ConfigError for a model that is neither pinned nor the user's.
+    """
+    if settings.model in models:
+        directory = Path(os.path.realpath(models[settings.model]))
+        if directory.is_relative_to(root):
+            raise _error(settings.model, f"{directory} lies in the repository", "copy the model elsewhere")
+        return replace(settings, directory=str(directory), revision=_digest(settings.model, directory, home))
+    if "/" in settings.model and _REVISION.fullmatch(settings.revision):
+        return settings
+    raise _error(
+        settings.model,
+        "needs a full revision (org/name@ and 40 hex digits), or a directory of yours",
+        f'add to {home / "config.toml"}: [models] "{settings.model}" = "/path/of/the/model"',
+    )
+
+
+def _error(model: str, message: str, hint: str) -> ConfigError:
+    return ConfigError(f"embedding.model {model}: {message}", hint=hint, key="embedding.model")
+
+
+def _digest(model: str, directory: Path, home: Path) -> str:
+    started = time.time_ns()
+    files = _files(model, directory)
+    stamp = _stamp(files)
+    known = _cached(home).get(str(directory), {})
+    if known.get("files") == stamp:
+        return str(known["digest"])
+    digest = _hash(model, files)
+    if _newest(stamp) < started - _SETTLED_NS and stamp == _stamp(files):
+        _keep(home, str(directory), {"files": stamp, "digest": digest})
+    return digest
+
+
+def _files(model: str, directory: Path) -> list[tuple[str, Path]]:
+    """Every file below, by relative name. Raises ConfigError for a link that leads out and for no directory at all."""
+    if not directory.is_dir():
+        raise _error(model, f"{directory} is no directory", "correct [models] in config.toml")
+    found = []
+    for folder, folders, names in os.walk(directory):
+        for name in (*folders, *names):
+            path = Path(folder, name)
+            if not Path(os.path.realpath(path)).is_relative_to(directory):
+                raise _error(
+                    model, f"{path} leads out of the directory", f"cp -rL {directory} COPY, and name the copy"
+                )
+        found += [Path(folder, name) for name in names]
+        if len(found) > _MAX_FILES:
+            raise _error(
+                model, f"{directory} holds more than {_MAX_FILES} files", "name the model's own directory"
+            )
+    return sorted((path.relative_to(directory).as_posix(), path) for path in found)
+
+
+def _stamp(files: list[tuple[str, Path]]) -> dict[str, list[int]]:
+    """Name → times of change, inode and size. The second time cannot be set by anybody."""
+    found = ((name, path.stat()) for name, path in files)
+    return {name: [one.st_mtime_ns, one.st_ctime_ns, one.st_ino, one.st_size] for name, one in found}
+
+
+def _newest(stamp: dict[str, list[int]]) -> int:
+    return max((max(entry[:2]) for entry in stamp.values()), default=0)
+
+
+def _hash(model: str, files: list[tuple[str, Path]]) -> str:
+    whole = hashlib.sha256()
+    try:
+        for name, path in files:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            whole.update(json.dumps([name, content]).encode() + b"\n")
+    except OSError as error:
+        raise _error(
+            model, f"{error.filename}: {error.strerror}", "make the model's files readable"
+        ) from error
+    return whole.hexdigest()
+
+
+def _cached(home: Path) -> dict[str, Any]:
+    """Nothing where there is no cache, or one that somebody else wrote."""
+    path = home / CACHE
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid():
+                return {}
+            found = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _keep(home: Path, directory: str, entry: dict[str, Any]) -> None:
+    with suppress(
+        OSError, GitindexError
+    ):  # a home that cannot be written only costs the time of hashing again
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        atomic.write_json(home / CACHE, {**_cached(home), directory: entry})
