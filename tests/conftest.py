@@ -17,7 +17,7 @@ from tests import models
 from tests.gitrepo import GitRepo
 
 calm_numpy()
-_KEEP = {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "VIRTUAL_ENV"}
+_KEEP = {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "VIRTUAL_ENV"}
 _KEEP_PREFIX = (
     "PIP_",
     "NPM_CONFIG_",

@@ -134,14 +134,14 @@ def test_a_home_that_cannot_be_made(repo: GitRepo, tmp_path: Path):
     assert ran.json["error"]["code"] == "store_unwritable", ran.out
 
 
-@pytest.mark.parametrize("home", ["/proc/gitindex", "/dev/null/gitindex"])
+@pytest.mark.parametrize("place", ["/proc/gitindex", "/dev/null/gitindex"])
 def test_a_home_that_cannot_be_made_is_named_and_nothing_else_is_done(
-    home: str, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+    place: str, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
 ):
     """`init` installs hooks only for an index that there is."""
     repo.commit("one", **{"a.py": "A = 1\n"})
     before = (repo.git("config", "--list"), sorted((repo.root / ".git" / "hooks").glob("*")))
-    monkeypatch.setenv("GITINDEX_HOME", home)
+    monkeypatch.setenv("GITINDEX_HOME", place)
     ran = harness.cli("init", "--json", "--path", str(repo.root))
     assert (ran.code, ran.json["error"]["code"]) == (1, "store_unwritable")
     assert "GITINDEX_HOME" in ran.json["error"]["hint"]
