@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gitindex.errors import PublishBlocked
+from gitindex.ops.outgoing import check_event
 from tests.attack.hostilemodules import create, stub_indexer
 from tests.gitrepo import GitRepo
 from tests.share.team import Team
-from tests.share.workflowrunner import ACTION, WORKFLOW, Ran, Runner
+from tests.share.workflowrunner import ACTION, WORKFLOW, Ran, Runner, holds, jobs, steps
 
 MERGED = ("push", "schedule", "workflow_dispatch", "release")
 FOREIGN = ("pull_request", "pull_request_target", "workflow_run", "issue_comment")
@@ -114,6 +118,16 @@ def test_code_that_is_not_merged_gets_no_key(event: str, attack: Attack):
     assert attack.hostile.imported() == []
     assert not attack.holds_key(attack.dump.read_text())
     assert not (attack.where / "remote").exists()
+
+
+@pytest.mark.parametrize("event", [*MERGED, *FOREIGN])
+def test_files_and_command_agree_on_events(event: str, attack: Attack):
+    """RE-14: the conditions in YAML, and `gitindex push` behind them."""
+    values = {"github.event_name": event}
+    guarded = [*jobs(WORKFLOW).values(), next(step for step in steps(ACTION) if step["name"] == "Push")]
+    assert {holds(one["if"], values) for one in guarded} == {event in MERGED}
+    with nullcontext() if event in MERGED else pytest.raises(PublishBlocked):
+        check_event(replace(attack.team.ci, event=event))
 
 
 @pytest.mark.parametrize("event", FOREIGN)

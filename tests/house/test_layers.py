@@ -105,7 +105,7 @@ def test_decisions_do_no_io(module: str):
 
 
 def test_the_environment_is_read_in_few_places():
-    """CF-1: `config` reads it for everybody; git and hooks pass it on to the processes they start."""
+    """CF-1: `config` reads it for everybody; git, hooks and `child` pass it on to the processes they start."""
     readers = {
         name
         for name, (_, tree) in sources().items()
@@ -115,6 +115,7 @@ def test_the_environment_is_read_in_few_places():
         and getattr(node.value, "id", "") == "os"
     }
     assert readers <= {
+        "gitindex.child",
         "gitindex.config",
         "gitindex.launch",
         "gitindex.git.environment",

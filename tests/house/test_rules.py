@@ -11,7 +11,7 @@ from tests.house.graph import REPOSITORY, tracked
 
 AREAS = {
     "ST": 6,
-    "CF": 3,
+    "CF": 5,
     "EL": 6,
     "CS": 6,
     "SN": 11,

@@ -73,10 +73,10 @@ class Runner:
         values = {**defaults, **self.values, "github.event_name": self.event, "runner.temp": str(self.where)}
         package(self.where / "action")
         for name, job in jobs(path).items():
-            if "if" in job and not self._true(job["if"], values):
+            if "if" in job and not holds(job["if"], values):
                 continue
             for step in job["steps"]:
-                if "run" not in step or ("if" in step and not self._true(step["if"], values)):
+                if "run" not in step or ("if" in step and not holds(step["if"], values)):
                     continue
                 if self._step(name, step, values).code:
                     return self.ran
@@ -107,9 +107,6 @@ class Runner:
             **self.environment,
         }
 
-    def _true(self, condition: str, values: Mapping[str, str]) -> bool:
-        return evaluated(_EXPRESSION.sub(r"\1", condition), values) == "true"
-
 
 def package(where: Path) -> None:
     """A source tree that pip installs offline: its wheel leads to this gitindex and to what it needs."""
@@ -118,6 +115,10 @@ def package(where: Path) -> None:
     (where / "backend.py").write_text(f"PATHS = {paths!r}\n{_BACKEND}")
     project = "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
     (where / "pyproject.toml").write_text(project)
+
+
+def holds(condition: str, values: Mapping[str, str]) -> bool:
+    return evaluated(_EXPRESSION.sub(r"\1", condition), values) == "true"
 
 
 def substituted(text: str, values: Mapping[str, str]) -> str:
