@@ -7,7 +7,7 @@ from typing import Any
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.hooks import note, owner, worker
+from gitindex.hooks import folder, note, owner, worker
 from gitindex.hooks.journal import DIED, FAILED, RUNNING
 from gitindex.indexing.plan import WAYS_OUT
 from gitindex.ops.codebase import Codebase, open_codebase
@@ -34,7 +34,7 @@ def background(codebase: Codebase) -> dict[str, Any] | None:
         "pending": note.pending(git_dir),
         "last_run": asdict(last) if last else None,
         "problem": worker.complaint(git_dir),
-        "obstacle": owner.obstacle(git_dir) if note.folder(git_dir).exists() else None,
+        "obstacle": owner.obstacle(git_dir) if folder.common(git_dir).exists() else None,
     }
 
 

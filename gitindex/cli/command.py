@@ -53,9 +53,7 @@ def complain(path: Path) -> None:
     for folder in (path.absolute(), *path.absolute().parents):
         if (folder / ".git").is_dir():
             git_dir = folder / ".git"
-            if os.path.exists(
-                git_dir / "gitindex" / "worker.json"
-            ):  # False where another user forbids the look
+            if os.path.exists(git_dir / "gitindex" / str(os.geteuid()) / "worker.json"):
                 from gitindex.hooks.worker import complaint
 
                 said = complaint(git_dir)

@@ -6,12 +6,12 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterator
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from gitindex.hooks import spawn
+from gitindex.hooks import folder, spawn
+from gitindex.hooks.folder import Folder
 
-_LOG_NAME = "worker.log"
+LOG_NAMES = ("worker.log", "worker.log.1")
 _LOG_BYTES = 256 * 1024
 _AUTOGROUP = Path("/proc/self/autogroup")
 _FORMAT = "%(asctime)s %(process)d %(levelname)s %(message)s"
@@ -30,21 +30,39 @@ def become() -> None:
 
 
 @contextlib.contextmanager
-def logged(folder: Path) -> Iterator[None]:
-    """Send our log records to `folder`; nothing else can be seen of a process without a terminal."""
-    if not folder.is_dir():
-        yield
-        return
-    with contextlib.suppress(FileNotFoundError, PermissionError):
-        if not os.access(folder / _LOG_NAME, os.W_OK):  # another user's, or none
-            (folder / _LOG_NAME).unlink()
-    handler = RotatingFileHandler(folder / _LOG_NAME, maxBytes=_LOG_BYTES, backupCount=1, delay=True)
-    handler.setFormatter(logging.Formatter(_FORMAT))
-    root = logging.getLogger("gitindex")
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
-        handler.close()
+def logged(git_dir: Path) -> Iterator[None]:
+    """Send our log records to the user's folder; nothing else can be seen of a process without a terminal."""
+    with folder.opened(git_dir) as place:
+        if place is None:
+            yield
+            return
+        handler = _FolderHandler(place)
+        handler.setFormatter(logging.Formatter(_FORMAT))
+        root = logging.getLogger("gitindex")
+        root.addHandler(handler)
+        root.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            root.removeHandler(handler)
+            handler.close()
+
+
+class _FolderHandler(logging.Handler):
+    """Appends to the log by way of the open folder, which follows no links; one older file is kept."""
+
+    def __init__(self, place: Folder) -> None:
+        super().__init__()
+        self._place = place
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError):  # a log that cannot be written fails no run
+            line = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
+            found = self._place.stat(LOG_NAMES[0])
+            if found is not None and found.st_size + len(line) > _LOG_BYTES:
+                self._place.rename(*LOG_NAMES)
+            descriptor = self._place.open(LOG_NAMES[0], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            try:
+                os.write(descriptor, line)
+            finally:
+                os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Single flight: at most one worker per worktree, by a lock the kernel drops when its holder dies (HK-3).
+"""Single flight: at most one worker per worktree and user, by a lock the kernel drops when its holder dies (HK-3).
 
 The holder's process id is in the file while it holds the lock, and is gone before it lets go: hooks read it.
 """
@@ -11,15 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gitindex.hooks import note
+from gitindex.hooks import folder
+from gitindex.hooks.folder import Folder
 
-_NAME = "worker.lock"
+NAME = "worker.lock"
 
 
 @contextmanager
 def alone(git_dir: Path) -> Iterator[bool]:
     """Yield whether we are the only worker; never waits."""
-    descriptor = _lock(note.folder(git_dir) / _NAME)
+    with folder.opened(git_dir) as place:
+        descriptor = _lock(place) if place is not None else None
     if descriptor is None:
         yield False
         return
@@ -31,44 +33,25 @@ def alone(git_dir: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _lock(path: Path) -> int | None:
+def _lock(place: Folder) -> int | None:
     try:
-        descriptor = _open(path)
-    except (FileNotFoundError, NotADirectoryError):  # uninstalled meanwhile
+        descriptor = place.open(NAME, os.O_RDWR | os.O_CREAT)
+    except FileNotFoundError:  # uninstalled meanwhile
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         return None
-    if _is_at(descriptor, path):
+    found = place.stat(NAME)
+    if found is not None and os.path.samestat(os.fstat(descriptor), found):
         return descriptor
     os.close(descriptor)  # the file was removed between open and lock: a lock on it excludes nobody
-    return _lock(path)
-
-
-def _open(path: Path) -> int:
-    """Another user of the same work tree may have made the file: reading is enough to lock it.
-
-    Raises PermissionError where neither the file nor its folder is ours to use.
-    """
-    with suppress(PermissionError):
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    with suppress(PermissionError):
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    path.unlink()  # made for its maker alone, who would not see our worker either
-    return _open(path)
+    return _lock(place)
 
 
 def _write(descriptor: int, text: str) -> None:
-    """Replace the text; without the right to write, hooks see no name and start a worker that finds the lock."""
+    """Replace the text; on a full disk hooks see no name and start a worker that finds the lock."""
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, text.encode(), 0)
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gitindex.hooks import note
-from gitindex.store import atomic
+from gitindex.hooks import folder
 from gitindex.store.lease import alive
 
-_NAME = "worker.json"
+NAME = "worker.json"
+_MAX_BYTES = 64 * 1024
 
 RUNNING, DONE, FAILED, DEFERRED, DIED = "running", "done", "failed", "deferred", "died"
 
@@ -55,18 +55,20 @@ def end(
 
 def read(git_dir: Path) -> Run | None:
     """The last run, or None when there never was one (or its record is not ours to read)."""
+    with folder.opened(git_dir) as place:
+        text = place.read(NAME, _MAX_BYTES) if place is not None else None
     try:
-        raw: Any = json.loads((note.folder(git_dir) / _NAME).read_bytes())
+        raw: Any = json.loads(text or b"")
         run = Run(**raw)
-    except (OSError, ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return replace(run, result=DIED) if run.result == RUNNING and not alive(run.pid) else run
 
 
 def _write(git_dir: Path, run: Run) -> None:
-    place = note.folder(git_dir)
-    if place.is_dir():  # gone: `hooks uninstall` was here, and nothing of ours may come back
-        atomic.write_json(place / _NAME, asdict(run))
+    with folder.opened(git_dir) as place:
+        if place is not None:  # gone: `hooks uninstall` was here, and nothing of ours may come back
+            place.replace(NAME, json.dumps(asdict(run), indent=1).encode() + b"\n")
 
 
 def _now() -> str:

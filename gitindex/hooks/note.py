@@ -1,25 +1,28 @@
-"""The note a hook leaves: "look at HEAD again". One per worktree, in its own git directory.
+"""The note a hook leaves: "look at HEAD again". One per worktree and user, in the worktree's own git directory.
 
 Two files, because the strongest wish wins: `pending` asks for everything, `pending.commit` for committed
 content only (pre-commit hides unstaged changes while its hooks run). A note is renamed to `kept` before HEAD is
 read and removed only when the work is done (HK-3): a worker that fails or is killed leaves it for the next hook,
-and a hook that fires meanwhile leaves a fresh one.
+and a hook that fires meanwhile leaves a fresh one. Older releases left notes in the folder above; they count too.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FOLDER = "gitindex"
+from gitindex.errors import HookError
+from gitindex.hooks import folder as folders
+from gitindex.hooks.folder import Folder
+
 _FULL = "pending"
 _COMMIT = "pending.commit"
 _KEPT = {_FULL: "kept", _COMMIT: "kept.commit"}
-_NONE = (FileNotFoundError, NotADirectoryError, PermissionError)  # the last: another user's, see `owner`
+NAMES = (*_KEPT, *_KEPT.values())
 
 
 @dataclass(frozen=True)
@@ -33,38 +36,57 @@ class Note:
 
 def folder(git_dir: Path) -> Path:
     """Where everything of ours in a git directory lives."""
-    return git_dir / FOLDER
+    return folders.path(git_dir)
 
 
 def pending(git_dir: Path) -> bool:
     """Whether a hook fired and the index was not brought up since."""
-    return any(_stat(folder(git_dir) / name) for name in (*_KEPT, *_KEPT.values()))
+    return bool(_found(git_dir, NAMES))
 
 
 def fresh(git_dir: Path) -> bool:
     """Whether a hook fired and nobody looked since."""
-    return any(_stat(folder(git_dir) / name) for name in _KEPT)
+    return bool(_found(git_dir, _KEPT))
 
 
 def age(git_dir: Path) -> float | None:
     """Seconds since the newest fresh note, or None when there is none."""
-    found = [stat for name in _KEPT if (stat := _stat(folder(git_dir) / name)) is not None]
+    found = _found(git_dir, _KEPT)
     return max(0.0, time.time() - max(stat.st_mtime for stat in found)) if found else None
 
 
 def leave(git_dir: Path, note: Note) -> None:
-    """Ask for a look at HEAD, as the hooks do."""
-    place = folder(git_dir)
-    place.mkdir(exist_ok=True)
-    (place / (_COMMIT if note.commit_only else _FULL)).touch()
+    """Ask for a look at HEAD, as the hooks do. Raises HookError where this user can leave no note."""
+    with folders.opened(git_dir, make=True) as place:
+        if place is None:
+            raise HookError(f"no note can be left in {folder(git_dir)}", hint="gitindex hooks status")
+        name = _COMMIT if note.commit_only else _FULL
+        descriptor = place.open(name, os.O_WRONLY | os.O_CREAT)
+        os.utime(descriptor)
+        os.close(descriptor)
 
 
 def take(git_dir: Path) -> Note | None:
     """Put the note aside, with any that an earlier look left behind; call it before reading HEAD."""
-    place = folder(git_dir)
+    adopt(git_dir)
+    with folders.opened(git_dir) as place:
+        return _take(place) if place is not None else None
+
+
+def adopt(git_dir: Path) -> None:
+    """Move notes that hooks of an older release left into this user's folder."""
+    older = folders.leftovers(git_dir, NAMES)
+    if older:
+        with folders.opened(git_dir, make=True) as place:
+            for name in older:
+                if place is not None:
+                    place.adopt(git_dir, name)
+
+
+def _take(place: Folder) -> Note | None:
     for name, kept in _KEPT.items():
-        _rename(place / name, place / kept)
-    found = {kept: stat for kept in _KEPT.values() if (stat := _stat(place / kept)) is not None}
+        place.rename(name, kept)
+    found = {kept: stat for kept in _KEPT.values() if (stat := place.stat(kept)) is not None}
     if not found:
         return None
     left_at = max(stat.st_mtime for stat in found.values())
@@ -75,17 +97,20 @@ def take(git_dir: Path) -> Note | None:
 
 def done(git_dir: Path, note: Note) -> None:
     """Remove a note that was served; one that somebody else took meanwhile is theirs."""
-    for name, which in note.kept:
-        path = folder(git_dir) / name
-        stat = _stat(path)
-        if stat is not None and _which(stat) == which:
-            _remove(path)
+    with folders.opened(git_dir) as place:
+        for name, which in note.kept:
+            stat = place.stat(name) if place is not None else None
+            if place is not None and stat is not None and _which(stat) == which:
+                place.remove(name)
 
 
 def withdraw(git_dir: Path) -> None:
     """Ask for nothing any more."""
-    for name in (*_KEPT, *_KEPT.values()):
-        _remove(folder(git_dir) / name)
+    folders.drop_leftovers(git_dir, NAMES)
+    with folders.opened(git_dir) as place:
+        for name in NAMES:
+            if place is not None:
+                place.remove(name)
 
 
 @contextmanager
@@ -97,22 +122,13 @@ def taken(git_dir: Path) -> Iterator[Note | None]:
         done(git_dir, note)
 
 
-def _rename(path: Path, target: Path) -> None:
-    with suppress(*_NONE):
-        os.replace(path, target)
-
-
-def _remove(path: Path) -> None:
-    with suppress(*_NONE):
-        path.unlink()
+def _found(git_dir: Path, names: Iterable[str]) -> list[os.stat_result]:
+    """Those of the notes `names` that are there and this user's."""
+    older = folders.leftovers(git_dir, names)
+    with folders.opened(git_dir) as place:
+        ours = (place.stat(name) for name in names) if place is not None else ()
+        return [*older.values(), *(stat for stat in ours if stat is not None)]
 
 
 def _which(stat: os.stat_result) -> tuple[int, int]:
     return stat.st_ino, stat.st_mtime_ns
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except _NONE:
-        return None

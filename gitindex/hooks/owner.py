@@ -1,25 +1,43 @@
-"""Whose a folder is: a work tree may have several users, and what one of them made the others may not write.
+"""Whose a folder is: a work tree may have several users, and each has a folder of notes (HK-6).
 
-Notes belong to the worktree, indexes to users. Whoever may not write the notes gets no background runs there, and
-`hooks status` says so; a sync by hand works all the same.
+Whoever can make no such folder gets no background runs there, and `hooks status` says so; a sync by hand works all
+the same.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from pathlib import Path
 
-from gitindex.hooks import note
+from gitindex.hooks import folder
 
 
 def obstacle(git_dir: Path) -> str | None:
     """Why hooks that this user fires can leave no note in `git_dir`, or None."""
-    folder = note.folder(git_dir)
-    place = folder if os.path.exists(folder) else git_dir
-    if os.access(place, os.W_OK | os.X_OK):
-        return None
+    place = folder.path(git_dir)
+    try:
+        found = place.lstat()
+    except PermissionError:
+        return _forbidden(folder.common(git_dir))
+    except OSError:
+        above = folder.common(git_dir) if os.path.lexists(folder.common(git_dir)) else git_dir
+        return None if os.access(above, os.W_OK | os.X_OK) else _forbidden(above)
+    return None if folder.private(found) else _unsafe(place, found)
+
+
+def _forbidden(place: Path) -> str:
     return f"{place} belongs to {name(place)}, so hooks of this user can leave no note there"
+
+
+def _unsafe(place: Path, found: os.stat_result) -> str:
+    if stat.S_ISLNK(found.st_mode) or not stat.S_ISDIR(found.st_mode):
+        return f"{place} is no folder, so hooks leave no note there; remove it"
+    if found.st_uid != os.geteuid():
+        return f"{place} belongs to {name(place)}, so hooks of this user leave no note there; remove it"
+    mode = f"{stat.S_IMODE(found.st_mode):o}"
+    return f"{place} has mode {mode}, not {folder.MODE:o}, so hooks leave no note there; remove it"
 
 
 def name(path: Path) -> str:

@@ -18,12 +18,14 @@ from pathlib import Path
 from gitindex.errors import GitindexError, HookError, LeaseHeld, TransientGitError
 from gitindex.git import repo as repository
 from gitindex.git.repo import Repo
-from gitindex.hooks import background, flight, journal, note, owner
+from gitindex.hooks import background, flight, folder, journal, note, owner
 from gitindex.hooks.journal import Run
 from gitindex.hooks.note import Note
 
 _LOG = logging.getLogger("gitindex.hooks.worker")
 INDEX_LOCK = "index.lock"
+# What workers of releases without folders per user left behind, besides notes.
+OLDER = (flight.NAME, journal.NAME, *background.LOG_NAMES)
 
 Indexer = Callable[[bool], str]
 """Index the worktree (True: committed content only) and say in a few words what came of it."""
@@ -70,11 +72,18 @@ def complaint(git_dir: Path) -> str | None:
 
 def work(worker: Worker) -> None:
     """Serve fresh notes until there is none; one that could not be served stays, for the next hook to bring us."""
-    while note.fresh(worker.git_dir) and not owner.obstacle(worker.git_dir):
+    while _asked(worker.git_dir):
         with flight.alone(worker.git_dir) as alone:
             if not alone:
                 return
             _serve(worker)
+
+
+def _asked(git_dir: Path) -> bool:
+    if not note.fresh(git_dir) or owner.obstacle(git_dir):
+        return False
+    note.adopt(git_dir)
+    return True
 
 
 def _serve(worker: Worker) -> None:
@@ -165,7 +174,8 @@ def main(path: Path, git_dir: Path) -> None:
     """The body of the detached process: be unobtrusive, then serve the notes of one worktree."""
     background.become()
     place = git_dir.resolve()
-    with background.logged(note.folder(place)):
+    folder.drop_leftovers(place, OLDER)
+    with background.logged(place):
         repo = cache(lambda: _belonging(path, place))
         work(
             Worker(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gitindex.errors import GitError
 from gitindex.git import repo as repository
-from gitindex.hooks import background, note
+from gitindex.hooks import background
 from gitindex.hooks.worker import Pace, Worker, work
 
 
@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> None:
     options = dict(zip(arguments[::2], arguments[1::2], strict=True))
     git_dir, home = Path(options["--git-dir"]).resolve(), Path(os.environ["GITINDEX_HOME"])
     background.become()
-    with background.logged(note.folder(git_dir)):
+    with background.logged(git_dir):
         found = repository.discover(Path(options["--path"]))
         assert found is not None
         assert found.git_dir == git_dir

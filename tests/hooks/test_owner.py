@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.hooks import journal, note
+from gitindex.hooks.folder import common
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
 
@@ -54,7 +55,7 @@ def give_away(path: Path, mode: int) -> None:
 @pytest.mark.parametrize("mode", [0o555, 0o500])
 def test_notes_of_another_user(shared: Hooked, mode: int) -> None:
     """The folder may be readable or not."""
-    folder = note.folder(shared.git_dir)
+    folder = common(shared.git_dir)
     folder.mkdir()
     give_away(folder, mode)
     try:
@@ -70,9 +71,10 @@ def test_notes_of_another_user(shared: Hooked, mode: int) -> None:
 
 
 def test_leftovers_of_another_user(hooked: Hooked) -> None:
-    """`sudo git commit`, once: the folder is ours, the files in it are not even readable."""
+    """HK-6: the folder is ours, the files in it are not even readable: they are replaced."""
+    note.leave(hooked.git_dir, note.Note(commit_only=False))
+    note.withdraw(hooked.git_dir)
     folder = note.folder(hooked.git_dir)
-    folder.mkdir()
     for name in ("kept", "worker.json", "worker.lock", "worker.log"):
         (folder / name).write_text("")
         give_away(folder / name, 0o400 if _ROOT else 0o000)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.hooks import journal, note
+from gitindex.hooks import folder, journal, note
 from gitindex.hooks.worker import complaint
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
@@ -128,7 +128,7 @@ def test_a_failed_run_is_visible_and_the_next_hook_repairs_it(hooked: Hooked) ->
 
 def test_a_read_only_git_directory_does_not_stop_git(hooked: Hooked) -> None:
     """HK-2: exit 0 always; here the note cannot be left because its place is taken by a file."""
-    (hooked.git_dir / note.FOLDER).write_text("in the way")
+    folder.common(hooked.git_dir).write_text("in the way")
     hooked.repo.commit("x")
     hooked.git("checkout", "-q", "-b", "y")
     assert hooked.runs() == []

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.hooks import note, shim
-from gitindex.hooks.install import install
+from gitindex.hooks import folder, note, owner, shim
+from gitindex.hooks.install import install, uninstall
+from gitindex.hooks.worker import OLDER
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, found, run, wait_for
 
@@ -63,7 +64,7 @@ def test_a_name_in_the_lock_is_not_believed_blindly(held: Hooked, holder: str) -
     (note.folder(held.git_dir) / "worker.lock").write_text(names[holder] + "\n")
     held.repo.commit("second")
     assert held.settle()[-1]["head"] == held.head
-    assert (note.folder(held.git_dir) / "worker.lock").read_text() == ""
+    wait_for(lambda: (note.folder(held.git_dir) / "worker.lock").read_text() == "")
 
 
 LINES = """
@@ -141,6 +142,54 @@ def test_the_shim_is_executable_and_says_nothing_when_it_cannot_write(repo: GitR
     """HK-2: exit 0 and silence, also where the note's place is taken."""
     assert stat.S_IMODE(shim.path().stat().st_mode) & 0o111
     install(found(repo.root), python=recorder, files=True)
-    (repo.root / ".git/gitindex/pending").mkdir(parents=True)
+    note.leave(repo.root / ".git", note.Note(commit_only=False))
+    note.withdraw(repo.root / ".git")
+    (note.folder(repo.root / ".git") / "pending").mkdir()
     done = run(".git/hooks/post-commit", cwd=repo.root)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("shell", [["sh"], ["bash"]])
+def test_the_hook_makes_the_folder_that_the_worker_believes(repo: GitRepo, shell: list[str]) -> None:
+    """HK-6: one user, one private folder, the same for shell and Python, whatever the umask."""
+    git_dir = repo.root / ".git"
+    script = 'umask 0; exec "$@"'
+    run("sh", "-c", script, "sh", *shell, str(shim.path()), cwd=repo.root, PATH="/usr/bin:/bin")
+    assert folder.private(note.folder(git_dir).lstat())
+    assert note.fresh(git_dir)
+    assert owner.obstacle(git_dir) is None
+    note.withdraw(git_dir)
+    run(*shell, str(shim.path()), cwd=repo.root, PATH="/usr/bin:/bin")
+    assert note.fresh(git_dir)
+    assert [path.name for path in folder.common(git_dir).iterdir()] == [str(os.geteuid())]
+
+
+def test_a_note_of_an_older_hook_is_served(repo: GitRepo, recorder: str, home: Path) -> None:
+    """HK-3: hooks of a release without folders per user wrote into the common folder; no wake-up is lost."""
+    repo.commit("first")
+    git_dir = found(repo.root).git_dir
+    folder.common(git_dir).mkdir()
+    for name in ("pending", "worker.json", "worker.log", "worker.lock"):
+        (folder.common(git_dir) / name).write_text("")
+    assert note.pending(git_dir)
+    run(recorder, "worker", "--path", str(repo.root), "--git-dir", str(git_dir), cwd=repo.root)
+    (seen,) = Hooked(repo, home / ".gitindex").settle()
+    assert seen["head"] == repo.git("rev-parse", "HEAD")
+    assert not note.pending(git_dir)
+
+
+def test_an_older_worker_leaves_nothing_behind(repo: GitRepo) -> None:
+    """HK-4: a worker, and `hooks uninstall`, remove the files of the older layout."""
+    repo.commit("first")
+    git_dir = found(repo.root).git_dir
+    worker = ["-P", "-m", "gitindex.hooks", "worker", "--path", str(repo.root), "--git-dir", str(git_dir)]
+    for remove in (
+        lambda: run(sys.executable, *worker, cwd=repo.root),
+        lambda: uninstall(found(repo.root)),
+    ):
+        folder.common(git_dir).mkdir(exist_ok=True)
+        for name in OLDER:
+            (folder.common(git_dir) / name).write_text("")
+        remove()
+        assert not any((folder.common(git_dir) / name).exists() for name in OLDER)
+    assert not folder.common(git_dir).exists()

@@ -1,0 +1,198 @@
+"""The folder of one user in a git directory, `gitindex/<user id>/`, held open (HK-6).
+
+Invariant: what is read and written here is a regular file of this user in a folder that only this user can change. A
+link is never followed, a file of somebody else never believed. The descriptor is checked, not the path: whoever may
+rename folders in the git directory can exchange one for another at any moment.
+
+The sticky bit is the mark of a folder that was made for this purpose. The shell can test it without starting a process;
+it cannot test the other bits, and a folder of the user that the group may write could have been moved here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+NAME = "gitindex"
+MODE = 0o1700
+_GONE = (FileNotFoundError, NotADirectoryError, PermissionError)  # the last: another user's, see `owner`
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def common(git_dir: Path) -> Path:
+    """The folder of all users of a git directory."""
+    return git_dir / NAME
+
+
+def path(git_dir: Path) -> Path:
+    """Where this user's folder belongs."""
+    return common(git_dir) / str(os.geteuid())
+
+
+def private(found: os.stat_result) -> bool:
+    """Whether a folder was made by this user for this purpose, and nobody else can write it."""
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.geteuid()
+        and bool(found.st_mode & stat.S_ISVTX)
+        and not found.st_mode & 0o077
+    )
+
+
+class Folder:
+    """An open folder; a name that holds no regular file of this user reads as missing."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._fd = descriptor
+
+    def stat(self, name: str) -> os.stat_result | None:
+        try:
+            found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+        except _GONE:
+            return None
+        return found if _ours(found) else None
+
+    def open(self, name: str, flags: int) -> int:
+        """A descriptor of the file `name`; with O_CREAT, what is in its place but not ours is removed first.
+
+        Raises FileNotFoundError, also for what is not ours and for every name once the folder was removed.
+        """
+        try:
+            return self._open(name, flags)
+        except FileNotFoundError:
+            if not flags & os.O_CREAT or self._is_removed():
+                raise
+        self._displace(name)
+        return self._open(name, flags)
+
+    def read(self, name: str, limit: int) -> bytes | None:
+        """At most `limit` bytes of the file, None when there is none."""
+        try:
+            descriptor = self.open(name, os.O_RDONLY)
+        except _GONE:
+            return None
+        with open(descriptor, "rb") as handle:
+            return handle.read(limit)
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Put `data` in the place of the file: readers see the old or the new text."""
+        fresh = f".{name}.{os.getpid()}"
+        self.remove(fresh)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=self._fd)
+        with open(descriptor, "wb") as handle:
+            handle.write(data)
+        self._displace_folder(name)
+        self.rename(fresh, name)
+
+    def rename(self, name: str, target: str) -> None:
+        """Missing is fine: another process was quicker."""
+        with suppress(*_GONE):
+            os.replace(name, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+
+    def adopt(self, git_dir: Path, name: str) -> None:
+        """Move a file that an older release left in the common folder here, if it is this user's."""
+        with suppress(*_GONE):
+            if _ours((common(git_dir) / name).lstat()):
+                os.replace(common(git_dir) / name, name, dst_dir_fd=self._fd)
+
+    def remove(self, name: str) -> None:
+        with suppress(*_GONE):
+            os.unlink(name, dir_fd=self._fd)
+
+    def empty(self) -> None:
+        """Remove every file, ours or not."""
+        for name in os.listdir(self._fd):
+            self._displace(name)
+
+    def _open(self, name: str, flags: int) -> int:
+        try:
+            descriptor = os.open(name, flags | _FILE, 0o600, dir_fd=self._fd)
+        except (PermissionError, IsADirectoryError) as error:
+            raise _not_ours(name) from error
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):  # a link, a fifo
+                raise _not_ours(name) from error
+            raise
+        if _ours(os.fstat(descriptor)):
+            return descriptor
+        os.close(descriptor)
+        raise _not_ours(name)
+
+    def _displace(self, name: str) -> None:
+        self._displace_folder(name)
+        self.remove(name)
+
+    def _displace_folder(self, name: str) -> None:
+        with suppress(OSError):
+            if stat.S_ISDIR(os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode):
+                from shutil import rmtree
+
+                rmtree(name, dir_fd=self._fd)
+
+    def _is_removed(self) -> bool:
+        return os.fstat(self._fd).st_nlink == 0
+
+
+@contextmanager
+def opened(git_dir: Path, *, make: bool = False) -> Iterator[Folder | None]:
+    """This user's folder for the length of the body; None where there is none that can be believed."""
+    if make:
+        _make(git_dir)
+    try:
+        descriptor = os.open(path(git_dir), _DIRECTORY)
+    except OSError:
+        yield None
+        return
+    try:
+        yield Folder(descriptor) if private(os.fstat(descriptor)) else None
+    finally:
+        os.close(descriptor)
+
+
+def remove(git_dir: Path) -> None:
+    """Remove this user's folder with everything in it."""
+    with opened(git_dir) as place:
+        if place is not None:
+            place.empty()
+            path(git_dir).rmdir()
+
+
+def leftovers(git_dir: Path, names: Iterable[str]) -> dict[str, os.stat_result]:
+    """Files of this user that a release without folders per user left in the common folder."""
+    found = {}
+    for name in names:
+        with suppress(*_GONE):
+            stat_result = (common(git_dir) / name).lstat()
+            found.update({name: stat_result} if _ours(stat_result) else {})
+    return found
+
+
+def drop_leftovers(git_dir: Path, names: Iterable[str]) -> None:
+    for name in leftovers(git_dir, names):
+        with suppress(*_GONE):
+            (common(git_dir) / name).unlink()
+
+
+def _make(git_dir: Path) -> None:
+    with suppress(FileExistsError):
+        common(git_dir).mkdir()
+    with suppress(FileExistsError):
+        path(git_dir).mkdir(mode=0o700)
+        descriptor = os.open(path(git_dir), _DIRECTORY)
+        try:
+            os.fchmod(descriptor, MODE)
+        finally:
+            os.close(descriptor)
+
+
+def _ours(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def _not_ours(name: str) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, "no file of this user", name)
