@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from dataclasses import replace
 
-from gitindex.errors import IntegrityError, StoreCorrupt
+from gitindex.errors import StoreCorrupt
 from gitindex.model.manifest import Manifest
 from gitindex.store import lease, manifests, state
 from gitindex.store.layout import Layout
@@ -29,7 +29,7 @@ def damaged(layout: Layout) -> tuple[str, ...]:
 
 def mend(layout: Layout, fresh: StoreState) -> None:
     """Write damaged control files anew; `fresh` is the state a new store would start with."""
-    lease.mend(layout, _highest_epoch(layout))
+    lease.mend(layout, manifests.highest_epoch(layout, manifests.ids(layout)))
     if state.read(layout) is None:
         mode = "shared" if layout.base.stat().st_mode & stat.S_ISGID else "single"
         known = replace(fresh, mode=mode)
@@ -42,14 +42,3 @@ def _active(layout: Layout) -> Manifest | None:
         return manifests.active(layout)
     except StoreCorrupt:
         return None
-
-
-def _highest_epoch(layout: Layout) -> int:
-    """An epoch only grows, so a new lease starts above every one that ever published."""
-    highest = 0
-    for snapshot_id in manifests.ids(layout):
-        try:
-            highest = max(highest, manifests.read(layout, snapshot_id).lease_epoch)
-        except IntegrityError:
-            continue
-    return highest

@@ -30,7 +30,7 @@ from gitindex.ops.report import SyncReport
 from gitindex.ops.start import Seeker, Start
 from gitindex.ops.target import SyncOptions
 from gitindex.remote.transport import OnProgress
-from gitindex.store import lease, manifests
+from gitindex.store import lease, manifests, publish
 
 MAX_SEGMENTS = 24  # half of what makes a reader compact: its own syncs come on top
 MANY_BUILDS = 64
@@ -98,8 +98,8 @@ def _keep_house(codebase: Codebase, manifest: Manifest) -> None:
 def _activate(codebase: Codebase, snapshot_id: str) -> None:
     """An earlier build that serves again: what follows works on the active snapshot."""
     if manifests.active_id(codebase.layout) != snapshot_id:
-        with lease.hold(codebase.layout, snapshot_id, wait=30.0):
-            manifests.activate(codebase.layout, snapshot_id)
+        with lease.hold(codebase.layout, snapshot_id, wait=30.0) as held:
+            publish.swap(codebase.layout, held, snapshot_id)
 
 
 def _refresh(codebase: Codebase, at: Head, options: BuildOptions) -> tuple[dict[str, Any], ...]:

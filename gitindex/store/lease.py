@@ -1,8 +1,10 @@
 """The writer lease (LE-1): cooperative, heart-beaten, fenced by an epoch that only grows.
 
 Invariant: every change of the lease file happens under the guard (an exclusively created file with a short
-life), so acquire, heartbeat, steal and release never overwrite each other. A lease that vanished or changed
-hands is lost: its former owner stops before it makes anything visible.
+life), so acquire, heartbeat, steal and release never overwrite each other. A guard is removed only under the breaker
+(a lock of the kernel), and each write looks under the same lock whether the guard is still its own: a process that was
+stopped for longer than any time limit writes nothing when it goes on (LE-3). A lease that vanished or changed hands
+is lost: its former owner stops before it makes anything visible.
 """
 
 from __future__ import annotations
@@ -17,18 +19,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from gitindex.errors import LeaseHeld, LeaseLost, StoreCorrupt
 from gitindex.model import versions
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
-from gitindex.store import atomic, sealed
+from gitindex.store import atomic, manifests, sealed
 from gitindex.store.layout import Layout
 
 TTL_MS = 120_000
 GUARD_TTL = 5.0
 _POLL = 0.02
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_PROCESSES = "/proc/self/ns/pid"
 
 
 @frozen
@@ -37,7 +43,7 @@ class LeaseState:
 
     owner_id: str
     pid: int
-    hostname: str
+    hostname: str  # see `process_scope`; releases that wrote the bare name of the host are told apart by that
     started_at: str
     last_heartbeat_at: str
     lease_epoch: int
@@ -45,14 +51,18 @@ class LeaseState:
     staging_txn_id: str
     released: bool = False
 
+    @property
+    def host(self) -> str:
+        return self.hostname.partition(" ")[0]
+
     def stale(self, now: float) -> bool:
-        """Released, past its ttl, or held by a process of this host that no longer runs."""
+        """Released, past its ttl, or held by a process that this one could see and that no longer runs."""
         if self.released:
             return True
         beat = datetime.fromisoformat(self.last_heartbeat_at).timestamp()
         if now - beat > self.lease_ttl_ms / 1000:
             return True
-        return self.hostname == os.uname().nodename and not alive(self.pid)
+        return self.hostname == process_scope() and not alive(self.pid)
 
 
 class Lease:
@@ -92,10 +102,20 @@ class Lease:
     def release(self) -> None:
         self._stop.set()
         self._beat.join()
-        with guard(self._layout):
+        with contextlib.suppress(LeaseLost), guard(self._layout) as held:
             current = read(self._layout)
             if current is not None and self._ours(current):
-                _write(self._layout, replace(current, released=True))
+                held.write(replace(current, released=True))
+
+    @contextmanager
+    def fenced(self) -> Iterator[None]:
+        """Nobody can take the lease while the body runs, not even from a process that is stopped in it.
+
+        Raises LeaseLost when it was taken before, LeaseHeld when the guard stays taken.
+        """
+        with guard(self._layout) as held, held.fence():
+            self.check()
+            yield
 
     def _ours(self, current: LeaseState) -> bool:
         return current.owner_id == self.owner and current.lease_epoch == self.epoch
@@ -103,11 +123,12 @@ class Lease:
     def _heartbeat(self) -> None:
         while not self._stop.wait(self._state.lease_ttl_ms / 3000):
             # A missed beat is not fatal: the ttl allows two more, and `check` decides before any publish.
-            with contextlib.suppress(LeaseHeld, OSError, StoreCorrupt), guard(self._layout):
+            missed = contextlib.suppress(LeaseHeld, LeaseLost, OSError, StoreCorrupt)
+            with missed, guard(self._layout) as held:
                 current = read(self._layout)
                 if current is None or not self._ours(current):
                     return
-                _write(self._layout, replace(current, last_heartbeat_at=_stamp(self._clock())))
+                held.write(replace(current, last_heartbeat_at=_stamp(self._clock())))
 
 
 @contextmanager
@@ -151,15 +172,49 @@ def read(layout: Layout) -> LeaseState | None:
 
 def mend(layout: Layout, epoch: int) -> None:
     """Replace a lease file nobody can read by a released one of at least `epoch`; its owner, if any, has lost it."""
-    with guard(layout):
+    with guard(layout) as held:
         try:
             read(layout)
         except StoreCorrupt:
-            _write(layout, replace(_fresh("", TTL_MS, time.time(), epoch), released=True))
+            held.write(replace(_fresh("", TTL_MS, time.time(), epoch), released=True))
+
+
+class Guard:
+    """The guard, taken. Its file stays open: no other file can have its inode meanwhile."""
+
+    def __init__(self, layout: Layout, descriptor: int) -> None:
+        self._layout = layout
+        self._descriptor = descriptor
+
+    @contextmanager
+    def fence(self) -> Iterator[None]:
+        """Nobody breaks the guard while the body runs. Raises LeaseLost when somebody has."""
+        with _breaker(self._layout):
+            if not self._is_current():
+                raise LeaseLost("the lease guard was broken by another process", hint="gitindex sync")
+            yield
+
+    def write(self, state: LeaseState) -> None:
+        """Raises LeaseLost when the guard was broken since it was taken: what was read then is outdated."""
+        value = {"schema_version": versions.MATRIX["writer_lease"].current, **asdict(state)}
+        with self.fence():
+            sealed.write(self._layout.lease, value)
+
+    def release(self) -> None:
+        with contextlib.suppress(LeaseHeld), _breaker(self._layout):  # else it goes stale
+            if self._is_current():
+                os.unlink(self._layout.lease_guard)
+        os.close(self._descriptor)
+
+    def _is_current(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), os.stat(self._layout.lease_guard))
+        except FileNotFoundError:
+            return False
 
 
 @contextmanager
-def guard(layout: Layout, wait: float = 10.0) -> Iterator[None]:
+def guard(layout: Layout, wait: float = 10.0) -> Iterator[Guard]:
     """Serialise lease changes by exclusive create. A guard older than its ttl is broken.
 
     Raises LeaseHeld when the guard stays taken for `wait` seconds.
@@ -172,11 +227,11 @@ def guard(layout: Layout, wait: float = 10.0) -> Iterator[None]:
             raise LeaseHeld("the lease guard stays taken by another writer", hint="gitindex sync")
         time.sleep(_POLL)
         mine = _create_guard(layout)
+    held = Guard(layout, mine)
     try:
-        yield
+        yield held
     finally:
-        with _breaker(layout):
-            _unlink_if(layout, mine)
+        held.release()
 
 
 def _acquire(
@@ -186,31 +241,35 @@ def _acquire(
     deadline = time.monotonic() + wait
     waited = False
     while True:
-        with guard(layout):
+        with guard(layout) as held:
             current = read(layout)
             if current is None or current.stale(clock()):
-                return _grant(layout, current, txn, ttl_ms, clock()), waited
+                granted = _fresh(txn, ttl_ms, clock(), _epoch_before(layout, current) + 1)
+                held.write(granted)
+                return granted, waited
         waited = True
         if time.monotonic() >= deadline:
             raise LeaseHeld(
-                f"another writer (pid {current.pid} on {current.hostname}, since {current.started_at}) "
+                f"another writer (pid {current.pid} on {current.host}, since {current.started_at}) "
                 "is updating this index",
                 hint="gitindex status",
             )
         time.sleep(_POLL)
 
 
-def _grant(layout: Layout, previous: LeaseState | None, txn: str, ttl_ms: int, now: float) -> LeaseState:
-    granted = _fresh(txn, ttl_ms, now, (previous.lease_epoch if previous else 0) + 1)
-    _write(layout, granted)
-    return granted
+def _epoch_before(layout: Layout, previous: LeaseState | None) -> int:
+    """The highest epoch that was ever granted, also where the lease file was lost or put back (LE-3)."""
+    if previous is None:
+        return manifests.highest_epoch(layout, manifests.ids(layout))
+    active = manifests.active_id(layout)
+    return max(previous.lease_epoch, manifests.highest_epoch(layout, [active] if active else []))
 
 
 def _fresh(txn: str, ttl_ms: int, now: float, epoch: int) -> LeaseState:
     return LeaseState(
         owner_id=ulid(),
         pid=os.getpid(),
-        hostname=os.uname().nodename,
+        hostname=process_scope(),
         started_at=_stamp(now),
         last_heartbeat_at=_stamp(now),
         lease_epoch=epoch,
@@ -219,51 +278,68 @@ def _fresh(txn: str, ttl_ms: int, now: float, epoch: int) -> LeaseState:
     )
 
 
-def _write(layout: Layout, state: LeaseState) -> None:
-    sealed.write(layout.lease, {"schema_version": versions.MATRIX["writer_lease"].current, **asdict(state)})
-
-
 def _create_guard(layout: Layout) -> int | None:
-    """The inode of the guard we made, None when somebody has it."""
+    """A descriptor of the guard we made, None when somebody has it."""
     try:
-        descriptor = atomic.create(layout.lease_guard)
+        return atomic.create(layout.lease_guard)
     except FileExistsError:
         return None
-    try:
-        return os.fstat(descriptor).st_ino
-    finally:
-        os.close(descriptor)
 
 
 def _break_stale_guard(layout: Layout) -> None:
     with _breaker(layout), contextlib.suppress(FileNotFoundError):
-        seen = os.stat(layout.lease_guard)
-        if abs(time.time() - seen.st_mtime) > GUARD_TTL:
-            _unlink_if(layout, seen.st_ino)
+        if abs(time.time() - os.stat(layout.lease_guard).st_mtime) > GUARD_TTL:
+            os.unlink(layout.lease_guard)
 
 
 @contextmanager
-def _breaker(layout: Layout) -> Iterator[None]:
-    """All removals of a guard happen under this lock, so nobody removes a guard made after it looked."""
+def _breaker(layout: Layout, wait: float = 10.0) -> Iterator[None]:
+    """All removals of a guard happen under this lock, so nobody removes a guard made after it looked.
+
+    Raises LeaseHeld when a process that is stopped keeps it for `wait` seconds.
+    """
     try:
         descriptor = atomic.create(layout.guard_breaker)
     except FileExistsError:
         descriptor = os.open(layout.guard_breaker, os.O_RDWR | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        _lock(descriptor, time.monotonic() + wait)
+        try:
+            yield
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process forked meanwhile has the descriptor too
     finally:
         os.close(descriptor)
 
 
-def _unlink_if(layout: Layout, inode: int) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        if os.stat(layout.lease_guard).st_ino == inode:
-            os.unlink(layout.lease_guard)
+def _lock(descriptor: int, deadline: float) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise LeaseHeld(
+                    "another writer was stopped while it changed the lease", hint="gitindex status"
+                ) from None
+            time.sleep(_POLL)
+
+
+@cache
+def process_scope() -> str:
+    """Where a process id means the same process: this host since it was started, and this pid namespace.
+
+    Two containers may have one host name. Without such namespaces (macOS) the host name is all there is.
+    """
+    try:
+        boot, namespace = _BOOT.read_text("ascii").strip(), os.readlink(_PROCESSES)
+    except OSError:
+        return os.uname().nodename
+    return f"{os.uname().nodename} {boot} {namespace}"
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of this host still runs."""
+    """Whether a process still runs, as far as this one can see."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

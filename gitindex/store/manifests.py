@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from gitindex.errors import IncompatibleVersion, IntegrityError, StoreCorrupt
+from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseLost, StoreCorrupt
 from gitindex.model import manifest as manifest_model
 from gitindex.model.manifest import Manifest
 from gitindex.store import atomic, sealed, state
@@ -76,6 +78,15 @@ def active(layout: Layout) -> Manifest | None:
     return _newest_whole(layout, besides=None)
 
 
+def highest_epoch(layout: Layout, snapshot_ids: Iterable[str]) -> int:
+    """The highest lease epoch of these snapshots, 0 without any; what cannot be read counts for nothing."""
+    highest = 0
+    for snapshot_id in snapshot_ids:
+        with suppress(IntegrityError, IncompatibleVersion):
+            highest = max(highest, read(layout, snapshot_id).lease_epoch)
+    return highest
+
+
 def _never_published(layout: Layout) -> bool:
     """No pointer because there never was one: what lies here is of a first publish that died before its swap."""
     known = state.read(layout)
@@ -100,6 +111,12 @@ def _newest_whole(layout: Layout, besides: str | None) -> Manifest | None:
     )
 
 
-def activate(layout: Layout, snapshot_id: str) -> None:
-    """Swap the pointer. The one moment a snapshot becomes visible."""
+def activate(layout: Layout, snapshot_id: str, epoch: int) -> None:
+    """Swap the pointer, for the writer whose lease has `epoch`. The one moment a snapshot becomes visible.
+
+    Raises LeaseLost when a later lease has published (LE-3).
+    """
+    now = active_id(layout)
+    if now is not None and highest_epoch(layout, [now]) > epoch:
+        raise LeaseLost("a later writer has published; this snapshot was not", hint="gitindex sync")
     atomic.write_bytes(layout.active, f"{snapshot_id}\n".encode())

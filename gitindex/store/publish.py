@@ -1,8 +1,8 @@
 """Publishing a snapshot, in named steps (SN-4).
 
 Invariants: nothing is visible before `publish.swap`; everything visible was flushed, hashed and gated; the lease
-was ours (owner and epoch) when we looked last, right before the gate. A crash at any step leaves the old or the
-new snapshot active and, at worst, unreferenced files for gc.
+is ours (owner and epoch) while the pointer moves, and no later lease has published. A crash at any step leaves the
+old or the new snapshot active and, at worst, unreferenced files for gc.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def publish(
         lease.check()
         confirm()
         steps.reach("publish.swap")
-        manifests.activate(layout, snapshot_id)
+        swap(layout, lease, snapshot_id)
         steps.reach("publish.state")
         _settle(layout, manifest)
         steps.reach("publish.done")
@@ -103,11 +103,17 @@ def adopt(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) 
         _check_counts(layout, manifest)
         lease.check()
         steps.reach("publish.swap")
-        manifests.activate(layout, manifest.snapshot_id)
+        swap(layout, lease, manifest.snapshot_id)
         steps.reach("publish.state")
         _settle(layout, manifest)
         steps.reach("publish.done")
     return manifest
+
+
+def swap(layout: Layout, lease: Lease, snapshot_id: str) -> None:
+    """Make a whole snapshot the active one. Raises LeaseLost, then nothing changed."""
+    with lease.fenced():
+        manifests.activate(layout, snapshot_id, lease.epoch)
 
 
 def _flush(staged: Staged) -> None:
