@@ -120,6 +120,12 @@ class StoreUnwritable(GitindexError):
     code = "store_unwritable"
 
 
+class ForeignStore(GitindexError):
+    """A store that belongs to somebody else, or that others may write (ST-3)."""
+
+    code = "foreign_store"
+
+
 class OutputFailed(GitindexError):
     """The answer could not be written: stdout is closed, or on a full disk."""
 

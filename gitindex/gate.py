@@ -188,7 +188,7 @@ def _remarks(proof: Proof) -> dict[str, Any]:
 def superseded(codebase: Indexed) -> str | None:
     """The fingerprint of an index of this very root, made with other settings or by another release."""
     mine = f"__{root_hash(codebase.root)}__"
-    for other in stores.layouts(codebase.home):
+    for other in stores.believed(codebase.home, codebase.mode):
         if mine not in other.id or other.id == codebase.layout.id or not other.active.exists():
             continue
         try:

@@ -5,6 +5,8 @@ Nothing here can be set by a repository. An unknown key or a wrong type is an er
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,9 @@ def read_user_config(home: Path) -> UserConfig:
     """Defaults without a file. Raises ConfigError."""
     path = home / FILE_NAME
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as handle:
+            _check_owner(path, os.fstat(handle.fileno()))
+            data = handle.read(_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return UserConfig()
     except OSError as error:
@@ -41,6 +45,15 @@ def read_user_config(home: Path) -> UserConfig:
     if len(data) > _MAX_BYTES:
         raise ConfigError(f"{path} is larger than {_MAX_BYTES} bytes", hint=f"fix {argument(str(path))}")
     return _parse(path, data)
+
+
+def _check_owner(path: Path, found: os.stat_result) -> None:
+    """The home may be shared: what decides for this user was written by this user or by the administrator."""
+    if found.st_uid not in (os.geteuid(), 0) or found.st_mode & stat.S_IWOTH:
+        raise ConfigError(
+            f"{path} belongs to somebody else, or everybody may write it",
+            hint="set GITINDEX_HOME to a directory of your own",
+        )
 
 
 def _parse(path: Path, data: bytes) -> UserConfig:

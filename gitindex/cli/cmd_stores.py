@@ -13,7 +13,12 @@ from gitindex.ops.maintain import inventory
 def run(call: Call) -> Answer:
     found = inventory(call.environment)
     rows = [
-        (info.store_id, output.size(info.size_bytes), info.last_used_at[:10], info.canonical_root)
+        (
+            info.store_id,
+            output.size(info.size_bytes),
+            info.last_used_at[:10],
+            info.problem or info.canonical_root,
+        )
         for info in found
     ]
     text = output.table(rows, ("STORE", "SIZE", "USED", "ROOT")) if rows else "no stores"

@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 
 from gitindex.hooks import folder
+from gitindex.store.ownership import user_name
 
 
 def obstacle(git_dir: Path) -> str | None:
@@ -42,12 +43,7 @@ def _unsafe(place: Path, found: os.stat_result) -> str:
 
 def name(path: Path) -> str:
     """The owner of `path`, or of the nearest folder above it that can be looked at."""
-    import pwd
-
     for place in (path, *path.parents):
         with contextlib.suppress(OSError):
-            uid = place.stat().st_uid
-            with contextlib.suppress(KeyError):
-                return pwd.getpwuid(uid).pw_name
-            return f"user {uid}"
+            return user_name(place.stat().st_uid)
     return "another user"

@@ -15,7 +15,7 @@ from gitindex.git.repo import Repo, discover, root_commits
 from gitindex.git.run import Pending
 from gitindex.model.frozen import frozen
 from gitindex.model.settings import MAX_FILE_BYTES, Settings
-from gitindex.store import state, stores
+from gitindex.store import ownership, state, stores
 from gitindex.store.layout import Layout
 from gitindex.store.state import StoreState
 from gitindex.userconfig import FILE_NAME, UserConfig
@@ -44,7 +44,8 @@ def open_codebase(
 ) -> Codebase:
     """The codebase that `path` lies in: the git top level, else the directory itself (ST-1). `asked`: see `discover`.
 
-    Raises UsageError for a path that is not there, ConfigError for a broken `.gitindex.toml`.
+    Raises UsageError for a path that is not there, ConfigError for a broken `.gitindex.toml`, ForeignStore for an
+    index that is not this user's.
     """
     if not path.exists():
         raise UsageError(f"no such path: {path}")
@@ -75,6 +76,7 @@ def assemble(
     fingerprint = config.config_fingerprint(settings)
     layout = stores.locate(environment.home, root, fingerprint)
     mode = "shared" if shared else "single"
+    ownership.check(layout, mode)
     return Codebase(root, repo, settings, fingerprint, layout, environment, mode, asked_for and not entered)
 
 

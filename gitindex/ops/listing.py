@@ -10,14 +10,15 @@ from gitindex import gate
 from gitindex.config import Environment
 from gitindex.errors import GitindexError
 from gitindex.model.manifest import Manifest
-from gitindex.store import manifests, state, stores
+from gitindex.store import manifests, ownership, state, stores
 from gitindex.store.layout import Layout
 from gitindex.store.state import StoreState
 
 
 def list_codebases(environment: Environment) -> dict[str, Any]:
     """One entry per codebase; of several indexes of one root (other settings) the last synced one speaks."""
-    entries = [_entry(layout) for layout in stores.layouts(environment.home)]
+    mode = "shared" if environment.user.shared else "single"
+    entries = [_entry(layout, mode) for layout in stores.layouts(environment.home)]
     groups: dict[str, list[dict[str, Any]]] = {}
     for entry in entries:
         groups.setdefault(entry["root"] or entry["store_id"], []).append(entry)
@@ -35,22 +36,31 @@ def _liveliness(entry: dict[str, Any]) -> tuple[bool, str, str]:
     return entry["snapshot_id"] is not None, entry["last_sync_at"] or "", entry["store_id"]
 
 
-def _entry(layout: Layout) -> dict[str, Any]:
+def _entry(layout: Layout, mode: str) -> dict[str, Any]:
     problems: list[str] = []
+    foreign = ownership.problem(layout, mode)
+    if foreign is not None:
+        return _described(layout, None, None, "foreign", [foreign.message])
     known = _state(layout, problems)
     manifest = _manifest(layout, problems)
     root = known.canonical_root if known else (manifest.canonical_root if manifest else None)
     if root is not None and not Path(root).is_dir():
         problems.append("the directory is not there")
+    return _described(layout, known, manifest, _lifecycle(layout, known, manifest, problems), problems)
+
+
+def _described(
+    layout: Layout, known: StoreState | None, manifest: Manifest | None, lifecycle: str, problems: list[str]
+) -> dict[str, Any]:
     return {
-        "root": root,
+        "root": known.canonical_root if known else (manifest.canonical_root if manifest else None),
         "store_id": layout.id,
-        "state": _lifecycle(layout, known, manifest, problems),
+        "state": lifecycle,
         "snapshot_id": manifest.snapshot_id if manifest else None,
         "indexed_commit": manifest.git.head_sha if manifest else None,
         "files": manifest.counts.files_indexed if manifest else 0,
         "last_sync_at": known.last_sync_at if known else (manifest.created_at if manifest else None),
-        "indexing": _progress(layout, problems),
+        "indexing": _progress(layout, problems) if lifecycle != "foreign" else None,
         "problems": problems,
     }
 

@@ -15,7 +15,7 @@ from gitindex.ops.codebase import Codebase
 from gitindex.ops.report import SyncReport
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
-from gitindex.store import atomic, lease, state, steps, stores
+from gitindex.store import atomic, lease, ownership, state, steps, stores
 from gitindex.store.layout import Layout, builds_dir
 from gitindex.store.stores import StoreInfo
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -28,8 +28,12 @@ def inventory(environment: Environment) -> list[StoreInfo]:
     return [
         replace(info, store_id=f"{where}{info.store_id}")
         for where, home in _homes(environment)
-        for info in map(stores.describe, stores.layouts(home))
+        for info in (stores.describe(layout, _mode(environment)) for layout in stores.layouts(home))
     ]
+
+
+def _mode(environment: Environment) -> str:
+    return "shared" if environment.user.shared else "single"
 
 
 def _homes(environment: Environment) -> tuple[tuple[str, Path], ...]:
@@ -46,13 +50,17 @@ class StoresReport:
 def collect_stores(
     environment: Environment, here: Codebase | None, *, days: int = UNUSED_DAYS, force: bool, dry_run: bool
 ) -> StoresReport:
-    """Remove stores unused for `days`, builds included; the one of the current codebase only with `force` (ST-5)."""
+    """Remove stores unused for `days`, builds included; the one of the current codebase only with `force` (ST-5).
+
+    Stores of others in the same home are kept.
+    """
     removed, kept, freed = [], [], 0
     limit = time.time() - days * 86400
     for where, home in _homes(environment):
         for layout in stores.layouts(home):
             current = here is not None and layout.base == here.layout.base
-            if _busy(layout) or (current and not force) or state.last_used(layout) > limit:
+            foreign = ownership.problem(layout, _mode(environment)) is not None
+            if foreign or _busy(layout) or (current and not force) or state.last_used(layout) > limit:
                 kept.append(f"{where}{layout.id}")
                 continue
             removed.append(f"{where}{layout.id}")

@@ -26,7 +26,7 @@ from gitindex.remote.download import download
 from gitindex.remote.objects import Packed
 from gitindex.remote.toc import Toc
 from gitindex.remote.transport import OnProgress, Patience
-from gitindex.store import atomic, install, integrity, manifests, steps
+from gitindex.store import atomic, install, integrity, manifests, ownership, steps
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
@@ -96,9 +96,13 @@ class Way:
 
 @contextmanager
 def opened(home: Path, repository: str, wait: float = 30.0) -> Iterator[Path]:
-    """The area of a repository, for one download at a time. Raises LeaseHeld when another one keeps it."""
+    """The area of a repository, for one download at a time.
+
+    Raises LeaseHeld when another one keeps it, ForeignStore when it is not this user's.
+    """
     where = home / "fetch" / repository
     atomic.make_private_folder(where)
+    ownership.check_private(where)  # files here become files of the store
     descriptor = os.open(where / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _lock(descriptor, time.monotonic() + wait)

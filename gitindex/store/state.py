@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import time
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +18,7 @@ from gitindex.store import atomic, sealed
 from gitindex.store.layout import Layout
 
 USED_EVERY = 3600.0
+_TOUCHED = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @frozen
@@ -91,24 +94,26 @@ def published(state: StoreState, manifest: Manifest) -> StoreState:
 def touch_used(layout: Layout) -> None:
     """Remember use, at most hourly (ST-5); a store we may not write to is simply not touched."""
     try:
-        if time.time() - layout.last_used.stat().st_mtime < USED_EVERY:
+        if time.time() - layout.last_used.lstat().st_mtime < USED_EVERY:
             return
     except FileNotFoundError:
         pass
     try:
-        allowed = (
-            stat.S_IMODE(layout.base.parent.stat().st_mode) & 0o770
-        )  # whoever shares stores shares this too
+        # Whoever shares stores shares this too; never through a link: the home may be shared.
+        allowed = stat.S_IMODE(layout.base.parent.stat().st_mode) & 0o770
         atomic.make_private_folder(layout.last_used.parent, allowed)
-        layout.last_used.touch(mode=allowed & 0o660)
+        descriptor = os.open(layout.last_used, _TOUCHED, allowed & 0o660)
     except OSError:
         return
+    with suppress(OSError):
+        os.utime(descriptor)
+    os.close(descriptor)
 
 
 def last_used(layout: Layout) -> float:
     for path in (layout.last_used, layout.state, layout.base):
         try:
-            return path.stat().st_mtime
+            return path.lstat().st_mtime
         except FileNotFoundError:
             continue
     return 0.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from gitindex.errors import GitindexError, StoreUnwritable, UsageError
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
-from gitindex.store import atomic, manifests, state
+from gitindex.store import atomic, manifests, ownership, state
 from gitindex.store.layout import Layout, data_dir, store_id
 from gitindex.store.state import StoreState
 
@@ -29,6 +29,7 @@ class StoreInfo:
     size_bytes: int
     active_snapshot_id: str | None
     mode: str
+    problem: str = ""  # why nothing of it was read
 
 
 def locate(home: Path, root: Path, fingerprint: str) -> Layout:
@@ -36,7 +37,11 @@ def locate(home: Path, root: Path, fingerprint: str) -> Layout:
 
 
 def existing(layout: Layout, mode: str) -> StoreState | None:
-    """The state of the store, None where there is none. Raises UsageError when it is of the other mode."""
+    """The state of the store, None where there is none.
+
+    Raises UsageError when it is of the other mode, ForeignStore when it is not this user's.
+    """
+    ownership.check(layout, mode)
     found = state.read(layout)
     if found is None or not layout.readers.exists():
         return None
@@ -51,7 +56,8 @@ def existing(layout: Layout, mode: str) -> StoreState | None:
 def create(layout: Layout, fresh: StoreState) -> StoreState:
     """Make the store's directories, or return the state of the one that is there.
 
-    Raises UsageError when the store exists in the other mode, StoreUnwritable when it cannot be made.
+    Raises UsageError when the store exists in the other mode, ForeignStore when it is not this user's,
+    StoreUnwritable when it cannot be made.
     """
     found = existing(layout, fresh.mode)
     if found is not None:
@@ -143,10 +149,16 @@ def layouts(home: Path) -> list[Layout]:
     return [Layout(entry) for entry in sorted(base.iterdir()) if entry.is_dir() and "__" in entry.name]
 
 
-def describe(layout: Layout) -> StoreInfo:
-    """Never fails for a damaged store: what cannot be read is said to be unknown."""
+def believed(home: Path, mode: str) -> list[Layout]:
+    """The stores that a user of this mode may read: those of others in the same home are passed over."""
+    return [layout for layout in layouts(home) if ownership.problem(layout, mode) is None]
+
+
+def describe(layout: Layout, mode: str) -> StoreInfo:
+    """Never fails: of a damaged store, or of somebody else's, what cannot be read is said to be unknown."""
+    foreign = ownership.problem(layout, mode)
     try:
-        found = state.read(layout)
+        found = state.read(layout) if foreign is None else None
     except GitindexError:
         found = None
     return StoreInfo(
@@ -156,15 +168,19 @@ def describe(layout: Layout) -> StoreInfo:
         created_at=found.created_at if found else "unknown",
         last_used_at=datetime.fromtimestamp(state.last_used(layout), UTC).isoformat(timespec="seconds"),
         size_bytes=atomic.tree_size(layout.base),
-        active_snapshot_id=manifests.active_id(layout),
+        active_snapshot_id=manifests.active_id(layout) if foreign is None else None,
         mode=found.mode if found else "unknown",
+        problem=foreign.message if foreign else "",
     )
 
 
 def siblings(home: Path, layout: Layout, fresh: StoreState) -> list[Layout]:
-    """Stores of the same repository and fingerprint that could seed this one, most recently used first."""
+    """Stores of the same repository and fingerprint that could seed this one, most recently used first (ST-4).
+
+    Hard links of another user's files would stay his to change: in single mode only ours are siblings.
+    """
     found = []
-    for other in layouts(home):
+    for other in believed(home, fresh.mode):
         if other.id == layout.id or not other.id.endswith(f"__{fresh.config_fingerprint[:16]}"):
             continue
         theirs = state.read(other)

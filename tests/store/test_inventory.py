@@ -107,7 +107,7 @@ def test_a_store_without_any_readable_file_is_still_listed(indexed: GitRepo):
     layout = harness.codebase(indexed.root).layout
     layout.state.write_text("garbage")
     layout.active.write_text("garbage")
-    info = stores.describe(layout)
+    info = stores.describe(layout, "single")
     assert (info.canonical_root, info.mode, info.active_snapshot_id) == ("unknown", "unknown", None)
     assert harness.cli("stores", "--path", str(indexed.root)).code == 0
 
