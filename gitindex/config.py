@@ -21,7 +21,7 @@ from gitindex.extract.embed.document import DOCUMENT_VERSION
 from gitindex.extract.embed.registry import embedder_identity
 from gitindex.extract.tokens import TOKENS_VERSION
 from gitindex.extract.versions import CHUNKER_VERSION, EXTRACTOR_VERSION, GRAMMAR_VERSION
-from gitindex.model import versions
+from gitindex.model import toml, versions
 from gitindex.model.foreign import MAX_NAME, one_line, quoted
 from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import (
@@ -108,7 +108,7 @@ def parse(data: bytes | None) -> Settings:
         raise ConfigError(f"{FILE_NAME} is larger than {_MAX_CONFIG_BYTES} bytes")
     try:
         text = data.decode("utf-8-sig")
-        tables = _toml(text)
+        tables = toml.loads(text)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{FILE_NAME} is not UTF-8: {error}") from error
     except ValueError as error:
@@ -132,13 +132,6 @@ def parse(data: bytes | None) -> Settings:
         # What shapes answers only must not make another store (CF-2).
         file_hash=_hash({"index": index, "embedding": embedding}) if index or embedding else "",
     )
-
-
-def _toml(text: str) -> dict[str, Any]:
-    """Raises ValueError."""
-    import tomllib  # late: most codebases have no configuration (UI-3)
-
-    return tomllib.loads(text)
 
 
 def config_fingerprint(settings: Settings) -> str:
@@ -240,9 +233,9 @@ class _Reader:
         dotted = re.compile(rf"\s*{re.escape(table)}\s*(\.\s*{re.escape(key)}\s*)?=")
         inside = False
         for number, line in enumerate(self._lines, 1):
-            header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
-            if header:
-                inside = header[1] == table
+            start = line.strip()
+            if start.startswith("["):
+                inside = start.lstrip("[").partition("]")[0].strip() == table
                 if inside and not key:
                     return number
             elif ((inside or not key) and bare.match(line)) or dotted.match(line):

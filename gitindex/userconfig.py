@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import ConfigError
+from gitindex.model import toml
 from gitindex.model.foreign import argument
 from gitindex.model.frozen import frozen
 
@@ -57,11 +58,9 @@ def _check_owner(path: Path, found: os.stat_result) -> None:
 
 
 def _parse(path: Path, data: bytes) -> UserConfig:
-    import tomllib  # late: most users have no such file (UI-3)
-
     try:
-        tables = tomllib.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        tables = toml.loads(data.decode("utf-8-sig"))
+    except ValueError as error:
         raise ConfigError(f"{path}: {error}", hint=f"fix {argument(str(path))}") from error
     reader = _Reader(path)
     reader.only("", tables, {"shared", "index", "git", "mcp", "models"})

@@ -101,9 +101,8 @@ def _hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]:
     """pre-commit when asked for (or agreed to on a terminal), git's own hooks otherwise."""
     if codebase.repo is None:
         return {"hooks": "no git repository"}
-    config = codebase.root / _PRE_COMMIT
     if pre_commit is not None:
-        config.write_text(precommit.add(config.read_text("utf-8"), pre_commit), "utf-8")
+        precommit.extend(codebase.root, pre_commit)
         return {"hooks": f"added to {_PRE_COMMIT}; run: pre-commit install --install-hooks"}
     report = native.install(codebase.repo)
     refused = [outcome.event for outcome in report.refused]

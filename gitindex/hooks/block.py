@@ -18,7 +18,7 @@ SHEBANG = b"#!/bin/sh\n"
 CHAINED_SUFFIX = ".gitindex-chained"
 
 _END = b"# <<< gitindex hook <<<"
-_BLOCK = re.compile(rb"# >>> gitindex hook (\d+)(?: ([a-z ]+))? >>>\n.*?\n" + re.escape(_END), re.DOTALL)
+_BEGIN = re.compile(rb"# >>> gitindex hook (\d{1,9})(?: ([a-z ]{1,40}))? >>>\n")
 _HANDOVER = re.compile(rb'exec "\$\{0%/\*\}/([^"/]+)" "\$@"\n')
 _SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 
@@ -80,12 +80,13 @@ def add(text: bytes, call: Call) -> bytes:
 
 
 def find(text: bytes) -> Found | None:
-    match = _BLOCK.search(text)
-    if match is None:
+    match = _BEGIN.search(text)
+    end = text.find(b"\n" + _END, match.end()) if match is not None else -1
+    if match is None or end < 0:
         return None
     named = (match[2] or b"").decode()
     kind = Kind(named) if named in set(Kind) else Kind.ADDED
-    return Found(kind, int(match[1]), match.start(), match.end())
+    return Found(kind, int(match[1]), match.start(), end + 1 + len(_END))
 
 
 def replace(text: bytes, found: Found, call: Call) -> bytes:

@@ -6,17 +6,20 @@ Decides by looking at the file itself, so it needs no record of past installs an
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitindex.errors import HookError
 from gitindex.hooks import block, managers
 from gitindex.hooks.block import CHAINED_SUFFIX, Kind
 from gitindex.hooks.managers import Manager
 from gitindex.hooks.shim import Call
 from gitindex.store import atomic
 
+_MAX_BYTES = 16 << 20  # a hook may be a compiled program
 _LEGACY = ".legacy"  # pre-commit and prek run this one before their own hooks
 _DISPLACED = ("", _LEGACY, ".old")  # where pre-commit and lefthook put what they found
 
@@ -72,10 +75,33 @@ def holder(folder: Path, event: str) -> Path | None:
 
 
 def read(path: Path) -> bytes | None:
+    """The bytes of a hook or of a manager's configuration; None where there is no file.
+
+    Raises HookError for what is no file or too large for one: a link may lead to a device that never ends.
+    """
     try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except PermissionError:
+        raise
+    except OSError as error:
+        raise HookError(
+            f"cannot read {path}: {error.strerror}", hint=f"ls -l {shlex.quote(str(path))}"
+        ) from error
+    try:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            return None
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_BYTES:
+            raise HookError(
+                f"{path} is no file, or larger than {_MAX_BYTES >> 20} MB",
+                hint=f"ls -lL {shlex.quote(str(path))}",
+            )
+        with open(descriptor, "rb", closefd=False) as handle:
+            return handle.read(_MAX_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def refuse(event: str, path: Path, reason: str, manager: Manager | None, call: Call, top: Path) -> Outcome:

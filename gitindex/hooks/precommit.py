@@ -1,18 +1,25 @@
 """The user's `.pre-commit-config.yaml`: find our hook in it, or add it without touching another byte.
 
 The text is edited, never dumped again: comments, quotes and spacing are the user's. Invariant: the parsed
-result is the old document plus our entries, or HookError says what to paste.
+result is the old document plus our entries, or HookError says what to paste. The file comes with the repository:
+it is read under limits (`boundedyaml`), and a link in its place is not followed.
 """
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from gitindex.errors import HookError
+from gitindex.files.safeopen import ReadError, Root, Vanished
+from gitindex.hooks import boundedyaml
+from gitindex.hooks.boundedyaml import Alias, Document, NotUnderstood
 from gitindex.hooks.events import EVENTS
+from gitindex.hooks.hookfile import replace_text
 
 CONFIG = ".pre-commit-config.yaml"
 SOURCE = "https://github.com/gitindex/gitindex"
@@ -25,13 +32,47 @@ def snippet(rev: str, hook: str = IDS[0]) -> str:
     return f"{_types_line()}\nrepos:\n{_item(rev, hook, '')}"
 
 
-def mentions(top: Path, event: str) -> bool:
-    """Whether the configuration of the work tree runs us at `event`."""
+def events(top: Path) -> frozenset[str]:
+    """The events at which the configuration of the work tree runs us.
+
+    Raises HookError for a configuration that is not understood.
+    """
+    text = _read(top)
     try:
-        document = yaml.safe_load((top / CONFIG).read_text("utf-8"))
-    except (FileNotFoundError, yaml.YAMLError, UnicodeDecodeError):
-        return False
-    return any(event in hook.get("stages", EVENTS) for hook in _hooks(document))
+        document = boundedyaml.load(text or "").value
+    except NotUnderstood as error:
+        raise _not_understood(str(error)) from error
+    return frozenset(event for hook in _hooks(document) for event in EVENTS if event in _stages(hook))
+
+
+def extend(top: Path, rev: str, hook: str = IDS[0]) -> None:
+    """Add our hook to the configuration of the work tree. Raises HookError as `add` and `events` do."""
+    before = _read(top) or ""
+    after = add(before, rev, hook)
+    if after != before:
+        path = top / CONFIG
+        replace_text(path, after.encode(), stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644)
+
+
+def _read(top: Path) -> str | None:
+    """Raises HookError for what is no regular file, is too large, or is no text."""
+    with Root(top) as root:
+        try:
+            descriptor = root.open(CONFIG.encode())
+        except Vanished:
+            return None
+        except ReadError as error:
+            raise _not_understood(error.message) from error
+    with open(descriptor, "rb") as handle:
+        data = handle.read(boundedyaml.MAX_BYTES + 1)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_understood("it is not UTF-8") from error
+
+
+def _not_understood(reason: str) -> HookError:
+    return HookError(f"{CONFIG} is not understood: {reason}", hint=f"edit {CONFIG}")
 
 
 def add(text: str, rev: str, hook: str = IDS[0]) -> str:
@@ -42,12 +83,14 @@ def add(text: str, rev: str, hook: str = IDS[0]) -> str:
     if not text.strip():
         return snippet(rev, hook)
     try:
-        before = yaml.safe_load(text)
-        if any(True for _ in _hooks(before)):
+        document = boundedyaml.load(text)
+        if _hooks(document.value):
             return text
+        if _is_shared(document, "repos") or _is_shared(document, _TYPES):
+            raise _UnclearError
         after = _with_types(_with_item(text, rev, hook))
-        complete = yaml.safe_load(after) == _expected(before, rev, hook)
-    except (yaml.YAMLError, _UnclearError) as error:
+        complete = boundedyaml.load(after).value == _expected(document.value, rev, hook)
+    except (yaml.YAMLError, NotUnderstood, _UnclearError) as error:
         raise _by_hand(rev, hook) from error
     if not complete:
         raise _by_hand(rev, hook)
@@ -66,15 +109,30 @@ def _by_hand(rev: str, hook: str) -> HookError:
 
 def _hooks(document: object) -> list[dict[str, Any]]:
     """Our hooks in a parsed configuration, whatever repository they come from."""
-    repos = document.get("repos") if isinstance(document, dict) else None
-    entries = [repo for repo in repos or [] if isinstance(repo, dict)]
-    found = [hook for repo in entries for hook in repo.get("hooks") or [] if isinstance(hook, dict)]
+    repos = _list(document.get("repos")) if isinstance(document, dict) else []
+    entries = [repo for repo in repos if isinstance(repo, dict)]
+    found = [hook for repo in entries for hook in _list(repo.get("hooks")) if isinstance(hook, dict)]
     return [hook for hook in found if hook.get("id") in IDS or "gitindex hooks run" in str(hook.get("entry"))]
+
+
+def _is_shared(document: Document, key: str) -> bool:
+    """Whether the value of `key` is used elsewhere too: extending it would extend that as well."""
+    value = document.value.get(key) if isinstance(document.value, dict) else None
+    return key in document.anchored or isinstance(value, Alias)
+
+
+def _stages(hook: dict[str, Any]) -> Sequence[Any]:
+    """All our events without `stages`; none where it is no list."""
+    return _list(hook["stages"]) if "stages" in hook else EVENTS
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _expected(before: dict[str, Any], rev: str, hook: str) -> dict[str, Any]:
     types = before.get(_TYPES, ["pre-commit"])
-    item = yaml.safe_load(_item(rev, hook, ""))
+    item = boundedyaml.load(_item(rev, hook, "")).value
     missing = [event for event in EVENTS if event not in types]
     return {**before, _TYPES: [*types, *missing], "repos": [*(before.get("repos") or []), *item]}
 

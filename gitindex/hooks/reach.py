@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from gitindex.errors import HookError
 from gitindex.git.environment import environment
 from gitindex.git.repo import Repo
 from gitindex.hooks import block, confighook, hookfile, managers, note, owner, place, precommit, spawn, worker
@@ -20,6 +23,7 @@ from gitindex.hooks.managers import Manager
 from gitindex.hooks.place import Place
 
 DRY_RUN, CONFIGURATION = "dry run", "configuration"
+PreCommit = Callable[[], frozenset[str] | str]
 
 
 @dataclass(frozen=True)
@@ -50,21 +54,22 @@ def status(repo: Repo) -> Status:
     Raises HookError for a bare repository.
     """
     where = place.locate(repo)
+    pre_commit = cache(lambda: _pre_commit(repo.root))  # read once, and only where pre-commit is in charge
     return Status(
-        tuple(_reach(where, event) for event in EVENTS),
+        tuple(_reach(where, event, pre_commit) for event in EVENTS),
         note.pending(repo.git_dir),
         worker.last_run(repo.git_dir),
         owner.obstacle(repo.git_dir),
     )
 
 
-def _reach(where: Place, event: str) -> Reach:
+def _reach(where: Place, event: str, pre_commit: PreCommit) -> Reach:
     if where.config_hooks and confighook.enabled(where.repo, event):
         return _proven(where, event, "git configuration", {"core.hooksPath": os.devnull})
     holder = hookfile.holder(where.hooks_dir, event)
     if holder is not None and os.access(holder, os.X_OK):
         return _through_file(where, event, holder)
-    return _through_manager(where, event)
+    return _through_manager(where, event, pre_commit)
 
 
 def _through_file(where: Place, event: str, holder: Path) -> Reach:
@@ -97,20 +102,34 @@ def _answers(event: str, command: list[str], root: Path) -> bool:
         return event in (answer.read_text().split() if answer.exists() else [])
 
 
-def _through_manager(where: Place, event: str) -> Reach:
+def _through_manager(where: Place, event: str, pre_commit: PreCommit) -> Reach:
     text = hookfile.read(where.hooks_dir / event)
     top = where.repo.root
     if text is None:
         return Reach(event, reached=False, through=f"no hook at {where.hooks_dir / event}")
     match managers.wrote(text):
         case Manager.PRE_COMMIT:
-            return _configured(event, "pre-commit", precommit.mentions(top, event))
+            return _through_pre_commit(event, pre_commit())
         case Manager.LEFTHOOK:
             config = managers.lefthook_config(top)
             return _configured(event, "lefthook", config is not None and _mentions(config))
         case Manager.HUSKY:
             return _configured(event, "husky", _mentions(where.hooks_dir.parent / event))
     return _configured(event, str(where.hooks_dir / event), _mentions(where.hooks_dir / event))
+
+
+def _pre_commit(top: Path) -> frozenset[str] | str:
+    """The events at which pre-commit runs us, or why its configuration does not tell."""
+    try:
+        return precommit.events(top)
+    except HookError as error:
+        return error.message
+
+
+def _through_pre_commit(event: str, configured: frozenset[str] | str) -> Reach:
+    if isinstance(configured, str):
+        return Reach(event, reached=False, through=f"pre-commit; {configured}")
+    return _configured(event, "pre-commit", event in configured)
 
 
 def _configured(event: str, through: str, found: bool) -> Reach:

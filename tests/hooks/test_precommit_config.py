@@ -75,7 +75,15 @@ def test_a_new_file_is_complete() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["- a list\n", "repos: nonsense\n", "{repos: []}\n", "repos: [\n", "repos: &x []\nother: *x\n"]
+    "text",
+    [
+        "- a list\n",
+        "repos: nonsense\n",
+        "{repos: []}\n",
+        "repos: [\n",
+        "repos: &x []\nother: *x\n",
+        "x: &x []\nrepos: *x\n",
+    ],
 )
 def test_what_cannot_be_extended_safely_is_left_alone(text: str) -> None:
     """The message holds what to paste."""
@@ -109,17 +117,18 @@ def test_any_configuration_gains_exactly_one_entry(repos: list[object], flow: bo
     assert _is_subsequence(before, after)
 
 
-def test_mentions(tmp_path: Path) -> None:
-    assert not precommit.mentions(tmp_path, "post-commit")
+def test_events(tmp_path: Path) -> None:
+    assert precommit.events(tmp_path) == frozenset()
     path = tmp_path / precommit.CONFIG
     path.write_text(precommit.snippet(REV))
-    assert all(precommit.mentions(tmp_path, event) for event in EVENTS)
+    assert precommit.events(tmp_path) == set(EVENTS)
     path.write_text(
         "repos: [{repo: local, hooks: [{id: x, entry: gitindex hooks run, stages: [post-merge]}]}]\n"
     )
-    assert [event for event in EVENTS if precommit.mentions(tmp_path, event)] == ["post-merge"]
+    assert precommit.events(tmp_path) == {"post-merge"}
     path.write_text("repos: [")
-    assert not precommit.mentions(tmp_path, "post-commit")
+    with pytest.raises(HookError, match="not understood: line 1"):
+        precommit.events(tmp_path)
 
 
 def _is_subsequence(small: str, large: str) -> bool:
