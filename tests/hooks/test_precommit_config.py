@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+from contextlib import redirect_stderr
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitindex.cli.boundary import guarded
 from gitindex.errors import HookError
 from gitindex.hooks import precommit
 from gitindex.hooks.events import EVENTS
@@ -86,9 +90,18 @@ def test_a_new_file_is_complete() -> None:
     ],
 )
 def test_what_cannot_be_extended_safely_is_left_alone(text: str) -> None:
-    """The message holds what to paste."""
-    with pytest.raises(HookError, match="id: gitindex"):
+    """The error holds what to paste, beside its one line; the boundary prints it as lines."""
+    with pytest.raises(HookError, match="add this by hand") as refused:
         precommit.add(text, REV)
+    assert refused.value.message.isprintable()
+
+    def fail() -> None:
+        raise refused.value
+
+    shown = io.StringIO()
+    with redirect_stderr(shown):
+        assert guarded(click.Command("x", callback=fail), []) == 1
+    assert any(line.strip() == "- id: gitindex" for line in shown.getvalue().splitlines())
 
 
 @given(
