@@ -283,8 +283,8 @@ def _embedding(reader: _Reader, table: Mapping[str, Any]) -> EmbedSettings:
     if not _MODEL.fullmatch(model) and model:
         raise reader.error(
             "embedding", "model" if "model" in table else "provider",
-            f"{quoted(model)} is not the name of a model: a repository names org/name@revision of the hub, or a name that "
-            "[models] of your own config.toml leads to a directory",
+            f"{quoted(model)} is not the name of a model: a repository names org/name@revision of the hub, or a name "
+            "that [models] of your own config.toml leads to a directory",
         )  # fmt: skip
     return EmbedSettings(
         provider=provider,

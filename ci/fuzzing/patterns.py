@@ -8,15 +8,103 @@ from collections.abc import Iterator
 KIB = 1024
 SIZES = (KIB, 8 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB)
 SUFFIXES = (
-    *("py", "js", "ts", "tsx", "go", "java", "rs", "c", "cpp", "cs", "rb", "php", "kt", "swift", "scala", "lua", "sh"),
+    *(
+        "py",
+        "js",
+        "ts",
+        "tsx",
+        "go",
+        "java",
+        "rs",
+        "c",
+        "cpp",
+        "cs",
+        "rb",
+        "php",
+        "kt",
+        "swift",
+        "scala",
+        "lua",
+        "sh",
+    ),
     *("toml", "json", "yaml", "md"),
 )
 # Each repeated: most took quadratic time or memory in some grammar.
 GROWTH = (
-    *("a<", "a|", "a<b,", "<", "**", "&", "*->", "a:a:", "a:", "(", "[", "{", "'", '"', "`", "a.b()", "/*", "//", "#"),
-    *("\\", "@", "$", "${", "<<A\n", "=>", "->", "if x:", "a?b:", "!", "-", "~", "^", "%", "a=", "a,", ";", "\n", "\t"),
-    *("<a>", "</", "<?php ", "r#\"", "f(", "a[", "async ", "x y ", "\r", "\u00e9", "\u202e", "'''", '"""', "|a|", "::"),
-    *("case ", "match ", "where ", "template<", "#if\n", "#define a ", "@a(", "{{", "}}", "a{b:", "- ", "? ", "&a *a "),
+    *(
+        "a<",
+        "a|",
+        "a<b,",
+        "<",
+        "**",
+        "&",
+        "*->",
+        "a:a:",
+        "a:",
+        "(",
+        "[",
+        "{",
+        "'",
+        '"',
+        "`",
+        "a.b()",
+        "/*",
+        "//",
+        "#",
+    ),
+    *(
+        "\\",
+        "@",
+        "$",
+        "${",
+        "<<A\n",
+        "=>",
+        "->",
+        "if x:",
+        "a?b:",
+        "!",
+        "-",
+        "~",
+        "^",
+        "%",
+        "a=",
+        "a,",
+        ";",
+        "\n",
+        "\t",
+    ),
+    *(
+        "<a>",
+        "</",
+        "<?php ",
+        'r#"',
+        "f(",
+        "a[",
+        "async ",
+        "x y ",
+        "\r",
+        "\u00e9",
+        "\u202e",
+        "'''",
+        '"""',
+        "|a|",
+        "::",
+    ),
+    *(
+        "case ",
+        "match ",
+        "where ",
+        "template<",
+        "#if\n",
+        "#define a ",
+        "@a(",
+        "{{",
+        "}}",
+        "a{b:",
+        "- ",
+        "? ",
+        "&a *a ",
+    ),
 )
 _PIECES = "abx01 \n\t()[]{}<>=+-*/&|^!~?:;,.@#$%\\'\"`_"
 
@@ -62,7 +150,9 @@ def files(chance: random.Random) -> Iterator[tuple[str, str, bytes]]:
         if kind < 4:
             data, what = repeated(unit, size), f"{unit!r} × {size}"
         else:
-            data, what = (nested(chance, size), "nested") if chance.random() < 0.8 else (staircase(size), "stairs")
+            data, what = (
+                (nested(chance, size), "nested") if chance.random() < 0.8 else (staircase(size), "stairs")
+            )
         if suffix == "md" and chance.random() < 0.7:
             data, what = note(data), f"front matter {what}"
         yield f"fuzz.{suffix}", what, data
