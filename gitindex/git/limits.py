@@ -17,8 +17,13 @@ def few_enough(repo: Repo, count: int) -> None:
 
 
 def small_enough(repo: Repo, size: int) -> None:
-    """Before a tree object is read. Raises TreeTooLarge."""
+    """Of a tree object. Raises TreeTooLarge."""
     few_enough(repo, size // _ENTRY)
+
+
+def tree_bytes(repo: Repo) -> int:
+    """The size of the largest tree object that `small_enough` lets pass."""
+    return (repo.max_files + 1) * _ENTRY
 
 
 def short_enough(path: bytes) -> None:

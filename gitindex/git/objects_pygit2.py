@@ -11,7 +11,8 @@ import pygit2
 from pygit2.enums import ObjectType, Option
 
 from gitindex.errors import GitError
-from gitindex.git.limits import few_enough, short_enough, small_enough
+from gitindex.git.limits import few_enough, short_enough, small_enough, tree_bytes
+from gitindex.git.loose import LooseObjects
 from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, changes, missing, tree_id
 from gitindex.git.repo import Repo
 from gitindex.git.trees import TREE, Child, differences, parse_tree
@@ -38,6 +39,7 @@ class Pygit2Objects:
         self._where = repo
         self._repo = opened
         self._odb = opened.odb
+        self._loose = LooseObjects(repo.common_dir)
 
     def entries(self, tree: str) -> Iterator[TreeEntry]:
         if tree not in EMPTY_TREES:
@@ -100,26 +102,31 @@ class Pygit2Objects:
 
     def _raw_tree(self, tree: str) -> bytes:
         try:
-            small_enough(self._where, self._odb.read_header(tree)[1])
-            kind, data = self._odb.read(tree)
+            most = tree_bytes(self._where)
+            kind, size, data = self._loose.read(tree, most) or self._packed(tree, most)
         except (KeyError, pygit2.GitError) as error:
             raise GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree) from error
-        return _verified(tree, kind, data)
+        small_enough(self._where, size)
+        return _verified(tree, kind, data or b"")
+
+    def _packed(self, object_id: str, max_bytes: int) -> tuple[bytes, int, bytes | None]:
+        """Raises KeyError, pygit2.GitError."""
+        kind, size = self._odb.read_header(object_id)
+        data = self._odb.read(object_id)[1] if size <= max_bytes else None
+        return _KINDS.get(ObjectType(kind), b"?"), size, data
 
     def _blob(self, blob: str, max_bytes: int) -> Blob:
         try:
-            kind, size = self._odb.read_header(blob)
-            if kind != ObjectType.BLOB:
+            kind, size, data = self._loose.read(blob, max_bytes) or self._packed(blob, max_bytes)
+            if kind != b"blob":
                 raise missing(blob)
-            if size > max_bytes:
-                return Blob(blob, size, None)
-            return Blob(blob, size, _verified(blob, *self._odb.read(blob)))
+            return Blob(blob, size, None if data is None else _verified(blob, kind, data))
         except (KeyError, pygit2.GitError) as error:
             raise missing(blob) from error
 
 
-def _verified(object_id: str, kind: int, data: bytes) -> bytes:
-    digest = hashlib.sha1(b"%s %d\0" % (_KINDS.get(ObjectType(kind), b"?"), len(data)), usedforsecurity=False)
+def _verified(object_id: str, kind: bytes, data: bytes) -> bytes:
+    digest = hashlib.sha1(b"%s %d\0" % (kind, len(data)), usedforsecurity=False)
     digest.update(data)
     if digest.hexdigest() != object_id:
         raise GitError(f"git object {object_id} is damaged", hint="git fsck", object_id=object_id)

@@ -1,0 +1,92 @@
+"""Objects that are files of their own, read here: libgit2 never ends on one that was cut short.
+
+Nothing here is believed: whoever reads an object hashes it.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from gitindex.errors import GitError
+
+_HEADER = 64  # "commit", a blank, a size of any length that fits into memory, NUL
+_PIECE = 1 << 16
+_MAX_ALTERNATES = 5  # as git: how far one object folder may lead to the next
+
+
+class Loose(NamedTuple):
+    kind: bytes
+    size: int
+    data: bytes | None  # None when larger than asked for
+
+
+class LooseObjects:
+    def __init__(self, common_dir: Path) -> None:
+        self._folders = _folders(os.fsencode(common_dir / "objects"))
+
+    def read(self, object_id: str, max_bytes: int) -> Loose | None:
+        """None when no file holds the object: it is in a pack, or nowhere. Raises GitError for a damaged one."""
+        name = os.fsencode(f"{object_id[:2]}/{object_id[2:]}")
+        for folder in self._folders:
+            try:
+                descriptor = os.open(b"%s/%s" % (folder, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise _damaged(object_id) from error
+            try:
+                return _inflate(descriptor, max_bytes)
+            except (zlib.error, ValueError, OSError) as error:
+                raise _damaged(object_id) from error
+            finally:
+                os.close(descriptor)
+        return None
+
+
+def _inflate(descriptor: int, max_bytes: int) -> Loose:
+    """Raises ValueError, zlib.error."""
+    stream = zlib.decompressobj()
+    head = stream.decompress(os.read(descriptor, _PIECE), _HEADER)
+    header, found, begin = head.partition(b"\0")
+    kind, _, digits = header.partition(b" ")
+    size = int(digits) if found else -1
+    if size < 0:
+        raise ValueError("no header")
+    if size > max_bytes:
+        return Loose(kind, size, None)
+    parts, length = [begin], len(begin)
+    while length <= size and not stream.eof:
+        source = stream.unconsumed_tail or os.read(descriptor, _PIECE)
+        if not source:
+            break
+        part = stream.decompress(source, size - length + 1)
+        parts.append(part)
+        length += len(part)
+    if length != size:
+        raise ValueError("cut short, or too long")
+    return Loose(kind, size, b"".join(parts))
+
+
+def _folders(objects: bytes) -> list[bytes]:
+    """The object folder and those that it borrows from."""
+    found = [objects]
+    for level in range(_MAX_ALTERNATES):
+        if level >= len(found):
+            break
+        try:
+            with open(found[level] + b"/info/alternates", "rb") as file:
+                lines = file.read(_PIECE).split(b"\n")
+        except OSError:
+            continue
+        for line in lines:
+            other = os.path.join(found[level], line)
+            if line and not line.startswith((b"#", b'"')) and other not in found:
+                found.append(other)
+    return found
+
+
+def _damaged(object_id: str) -> GitError:
+    return GitError(f"git object {object_id} is damaged", hint="git fsck", object_id=object_id)
