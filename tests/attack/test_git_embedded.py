@@ -12,6 +12,7 @@ from gitindex.config import environment
 from gitindex.errors import Gated, GitError, UsageError
 from gitindex.git import environment as door
 from gitindex.git.repo import discover
+from gitindex.git.run import run
 from gitindex.mcp.tools import Tools
 from tests import harness
 from tests.attack.canary import Canary, Watched, embedded
@@ -91,6 +92,13 @@ def test_a_git_that_does_not_know_the_setting_is_no_way_in(
     assert found is not None
     assert found.root == hostile.parents[1].resolve()
     harness.cli("status", "--path", str(hostile))
+    assert not canary.started
+
+
+def test_git_itself_refuses_what_is_not_named(hostile: Path, canary: Canary) -> None:
+    """CF-5: the setting holds for every call, not for discovery alone."""
+    with pytest.raises(GitError, match=r"safe\.bareRepository"):
+        run(hostile, "status")
     assert not canary.started
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import GitError, TransientGitError
-from gitindex.git.run import Pending, Stream, environment, run
+from gitindex.git.environment import SETTINGS, environment
+from gitindex.git.run import Pending, Stream, run
 from tests.gitrepo import GitRepo
 
 QUICK = (0.01, 0.01)
@@ -73,6 +74,23 @@ def test_no_program_of_the_repository_runs(repo: GitRepo) -> None:
     run(repo.root, "status", "--porcelain")
     run(repo.root, "diff-tree", "-p", "--no-ext-diff", "--root", "HEAD")
     assert not (repo.root / "sprung").exists()
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_no_repository_overrules_what_git_is_told(repo: GitRepo, name: str) -> None:
+    """CF-5: also for what no command of ours makes use of today."""
+    repo.git("config", "--file", str(repo.root / ".git/config"), name, "/bin/trap")
+    assert run(repo.root, "config", "--get", name) == f"{SETTINGS[name]}\n".encode()
+
+
+def test_a_fetch_that_is_allowed_uses_the_user_s_ssh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CF-5: core.sshCommand yields to GIT_SSH_COMMAND alone; transports that start programs stay shut."""
+    offline, online = environment(), environment(lazy_fetch=True)
+    assert (offline["GIT_NO_LAZY_FETCH"], offline["GIT_ALLOW_PROTOCOL"]) == ("1", "none")
+    assert (online["GIT_SSH_COMMAND"], online["GIT_ALLOW_PROTOCOL"]) == ("ssh", "https:http:ssh")
+    assert "GIT_NO_LAZY_FETCH" not in online
+    monkeypatch.setenv("GIT_SSH", "/my tools/ssh")
+    assert environment(lazy_fetch=True)["GIT_SSH_COMMAND"] == "'/my tools/ssh'"
 
 
 def test_a_lock_that_goes_away_is_waited_out(repo: GitRepo) -> None:
