@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,24 @@ def refuses_all(service: Service, path: Path) -> None:
 def test_a_directory_outside_is_neither_indexed_nor_searched(started: Service, tmp_path: Path) -> None:
     """EN-8: the attack that worked was `search_codebase(path=…, sync=true)`; it returned the token."""
     refuses_all(started, secrets(tmp_path / "config"))
+
+
+def test_git_is_not_asked_about_a_directory_outside(
+    started: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EN-8, CF-5: a repository may configure what git does, so the refusal comes before git looks at it."""
+    outside = GitRepo.create(tmp_path / "outside")
+    asked = tmp_path / "asked"
+    real, folder = shutil.which("git"), tmp_path / "bin"
+    folder.mkdir()
+    (folder / "git").write_text(f'#!/bin/sh\necho "$PWD $*" >> {asked}\nexec {real} "$@"\n')
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    assert say(started, "manage_index", action="status")["status"] == "not_indexed"
+    assert str(tmp_path / "repo") in asked.read_text(), "this git is the one that is asked"
+    for name, arguments in CALLS:
+        started.call(name, {**arguments, "path": str(outside.root)})
+    assert str(outside.root) not in asked.read_text()
 
 
 def test_the_refusal_says_what_is_allowed_and_what_to_change(started: Service, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from gitindex.errors import (
 )
 from gitindex.ops import trust
 from gitindex.ops.trust import Wish
-from gitindex.remote import gc
+from gitindex.remote import gc, objects
 from gitindex.remote.connect import open_transport
 from gitindex.remote.download import Wanted, download
 from gitindex.remote.objects import Packed
@@ -210,6 +210,32 @@ def test_every_other_question_has_a_deadline() -> None:
         assert isinstance(raised(lambda: transport.delete(KEY)), OutcomeUnknown)
         sent = raised(lambda: upload(transport, [Outgoing(KEY, 1, b"x")], patience=HASTY))
         assert sent.exit_code == 6
+
+
+def test_answers_that_each_come_in_time_share_one_deadline(tmp_path: Path) -> None:
+    """EN-8: every single answer is quick enough; one after the other they would go on for a multiple of what is allowed."""
+    raw = tmp_path / "raw"
+    raw.write_bytes(b"content")
+    packed = objects.pack_file(raw, tmp_path / "packed")
+    stored = (tmp_path / "packed").read_bytes()
+
+    def late(request: Request) -> None:
+        request.server.hostile.closing.wait(0.5)
+        if "/obj/" in request.path and request.command == "GET":
+            return request.send(200, stored)
+        return request.send(200) if request.command == "PUT" else request.missing()
+
+    with HostileServer(late) as server:
+        transport = connect(server, call_seconds=FAR)
+        commits = [f"{number:040x}" for number in range(32)]
+        search = Search(transport, NAMES, FINGERPRINT, threads=1, patience=HASTY)
+        assert isinstance(raised(lambda: list(search.candidates(commits))), RemoteTooSlow)
+        wanted = [Wanted(f"v1/r0/obj/aa/{at}", packed, (tmp_path / f"got{at}",)) for at in range(12)]
+        fetching = raised(lambda: download(transport, wanted, tmp_path / "parts", threads=1, patience=HASTY))
+        assert isinstance(fetching, RemoteTooSlow)
+        outgoing = [Outgoing(f"v1/r0/new/{at}", 1, b"x") for at in range(12)]
+        sending = raised(lambda: upload(transport, outgoing, threads=1, patience=HASTY))
+        assert isinstance(sending, RemoteTooSlow)
 
 
 # -- a whole fetch ---------------------------------------------------------------------------------
