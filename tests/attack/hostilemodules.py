@@ -1,4 +1,4 @@
-"""A repository with a module for every name that a process of ours could import; each leaves a line when it runs."""
+"""A repository with a module for every name that a process of ours could import; each leaves its name, and the environment, when it runs."""
 
 from __future__ import annotations
 
@@ -35,6 +35,12 @@ class Hostile:
     def root(self) -> Path:
         return self.repo.root
 
+    @property
+    def loot(self) -> str:
+        """Every environment that its modules have seen."""
+        path = self.canary.with_name("loot")
+        return path.read_text() if path.exists() else ""
+
     def imported(self) -> list[str]:
         return sorted(set(self.canary.read_text().split())) if self.canary.exists() else []
 
@@ -42,6 +48,7 @@ class Hostile:
 def create(where: Path) -> Hostile:
     repo, canary = GitRepo.create(where / "repo"), where / "canary"
     line = f"import sys; open({str(canary)!r}, 'a').write(__name__ + '\\n')\n"
+    line += f"open({str(where / 'loot')!r}, 'a').write(repr(sys.modules['os'].environ))\n"
     names = {*sys.stdlib_module_names, *packages_distributions(), *OURS}
     for name in sorted(name for name in names if name.isidentifier()):
         repo.write(f"{name}/__init__.py", line)

@@ -86,10 +86,12 @@ def attack(tmp_path: Path) -> Attack:
 
 
 def test_the_trap_works(attack: Attack):
-    """What the steps once were: pip as a module, in the checkout."""
+    """What the steps once were: pip as a module, in the checkout, with the key in every environment."""
     line = [sys.executable, "-m", "pip", "--version"]
-    subprocess.run(line, cwd=attack.repo.root, capture_output=True, check=False)
+    stolen = {**os.environ, "GITINDEX_SIGNING_KEY": attack.key}
+    subprocess.run(line, cwd=attack.repo.root, env=stolen, capture_output=True, check=False)
     assert attack.hostile.imported() != []
+    assert attack.holds_key(attack.hostile.loot)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +100,8 @@ def test_the_trap_works(attack: Attack):
 def test_a_push_signs_in_one_step_and_runs_nothing_of_the_checkout(path: Path, signing: str, attack: Attack):
     """RE-14, CF-4: an indexer runs, and finds the key neither in its environment nor in that of a process above it."""
     ran = attack.run(path, attack.runner("push"))
-    assert [(one.step, one.err) for one in ran if one.code] == []
     assert attack.hostile.imported() == []
+    assert [(one.step, one.err) for one in ran if one.code] == []
     assert attack.steps_with_key(ran) == [signing]
     assert ran[-1].step == signing
     assert not attack.holds_key(attack.dump.read_text()), "the spy ran"
@@ -112,10 +114,10 @@ def test_a_push_signs_in_one_step_and_runs_nothing_of_the_checkout(path: Path, s
 def test_code_that_is_not_merged_gets_no_key(event: str, attack: Attack):
     """RE-14: the action only builds; even where the caller hands it the key, as `pull_request_target` can."""
     ran = attack.run(ACTION, attack.runner(event))
+    assert attack.hostile.imported() == []
     assert [(one.step, one.err) for one in ran if one.code] == []
     assert "Build" in [one.step for one in ran]
     assert attack.steps_with_key(ran) == []
-    assert attack.hostile.imported() == []
     assert not attack.holds_key(attack.dump.read_text())
     assert not (attack.where / "remote").exists()
 
