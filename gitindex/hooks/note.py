@@ -59,7 +59,7 @@ def leave(git_dir: Path, note: Note) -> None:
     """Ask for a look at HEAD, as the hooks do. Raises HookError where this user can leave no note."""
     with folders.opened(git_dir, make=True) as place:
         if place is None:
-            raise HookError(f"no note can be left in {folder(git_dir)}", hint="gitindex hooks status")
+            raise HookError(f"no note can be left in {folder(git_dir)}", hint="gitindex sync")
         name = _COMMIT if note.commit_only else _FULL
         descriptor = place.open(name, os.O_WRONLY | os.O_CREAT)
         os.utime(descriptor)

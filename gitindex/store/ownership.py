@@ -74,7 +74,7 @@ def _control_flaw(layout: Layout, *, own: bool) -> ForeignStore | None:
         if found is None:
             continue
         if not stat.S_ISREG(found.st_mode):
-            return ForeignStore(f"{path} is no regular file", hint="gitindex gc --stores --force")
+            return ForeignStore(f"{path} is no regular file", hint=f"remove {layout.base}, then sync again")
         flaw = (_stranger(path, found) or _writable(path, found)) if own else None
         if flaw is not None:
             return flaw
