@@ -81,16 +81,22 @@ def test_a_path_inside_means_the_repository_around_it(hostile: Path, below: str)
     assert not found.bare
 
 
+@pytest.mark.parametrize("settings", ["bare = true", "worktree = ../..", "worktree = ."])
 def test_a_git_that_does_not_know_the_setting_is_no_way_in(
-    hostile: Path, canary: Canary, monkeypatch: pytest.MonkeyPatch
+    hostile: Path, canary: Canary, monkeypatch: pytest.MonkeyPatch, settings: str
 ) -> None:
     """CF-5: before git 2.38 there is no safe.bareRepository; what git finds must be named by a .git entry."""
     monkeypatch.setattr(
         door, "SETTINGS", {k: v for k, v in door.SETTINGS.items() if k != "safe.bareRepository"}
     )
+    config = hostile / "config"
+    config.write_text(config.read_text().replace("worktree = .", settings))
     found = discover(hostile)
     assert found is not None
-    assert found.root == hostile.parents[1].resolve()
+    assert (found.root, found.git_dir) == (
+        hostile.parents[1].resolve(),
+        hostile.parents[1].resolve() / ".git",
+    )
     harness.cli("status", "--path", str(hostile))
     assert not canary.started
 

@@ -87,6 +87,18 @@ def test_the_key_of_a_path_is_not_where_it_is(hostile: Path, canary: Canary) -> 
     assert not canary.started
 
 
+def test_a_twin_of_the_name_is_another_directory(repo: GitRepo) -> None:
+    """EL-2, CF-5: a real repository under the other spelling is not the one that the gitlink names."""
+    commit = GitRepo.create(repo.root / NFC).commit("one", **{"b.py": "def b(): pass\n"})
+    found = harness.codebase(repo.root).repo
+    assert found is not None
+    link = candidate(NFD.encode(), SUBMODULE, commit, work=False)
+    if not (repo.root / NFD).exists():  # a file system that tells the spellings apart
+        assert Nested(found, bulk=False).expand({link.key: link}) == {link.key: link}
+    entered = candidate(NFC.encode(), SUBMODULE, commit, work=False)
+    assert f"{NFC}/b.py" in Nested(found, bulk=False).expand({entered.key: entered})
+
+
 def test_the_file_of_a_repository_alone_opens_nothing(repo: GitRepo) -> None:
     """EL-4: what it asks for is told in status and health with the next step; the user's word is in the fingerprint."""
     repo.commit("one", **{"a.py": "def a(): pass\n", ".gitindex.toml": ASK})
@@ -134,3 +146,32 @@ def test_no_link_leads_to_an_inner_repository(repo: GitRepo, tmp_path: Path, lin
     assert codebase.repo is not None
     item = candidate(b"inner", SUBMODULE, commit, work=False)
     assert Nested(codebase.repo, bulk=False).expand({"inner": item}) == {"inner": item}
+
+
+@pytest.mark.parametrize("way", ["sshCommand", "ssh on PATH"])
+def test_a_partial_clone_reaches_for_nothing(
+    repo: GitRepo, canary: Canary, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """CF-5: an object that is not there is a named error with the next step; nobody is asked for it."""
+    repo.commit("one", **{"a.py": "def a(): pass\n"})
+    blob = repo.git("rev-parse", "HEAD:a.py")
+    (repo.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    settings = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.url": "ssh://localhost/x",
+        "remote.origin.promisor": "true",
+    }
+    for name, value in settings.items():
+        repo.git("config", name, value)
+    if way == "sshCommand":
+        repo.git("config", "core.sshCommand", str(canary.program))
+    else:
+        ssh = canary.program.with_name("ssh")
+        ssh.symlink_to(canary.program)
+        monkeypatch.setenv("PATH", f"{ssh.parent}{os.pathsep}{os.environ['PATH']}")
+    canary.proven(["git", "cat-file", "-p", blob], repo.root)
+    ran = harness.cli("sync", "--commit-only", "--json", "--path", str(repo.root))
+    assert (ran.code, ran.json["error"]["code"]) == (1, "missing_objects")
+    assert "lazy_fetch" in ran.json["error"]["hint"]
+    assert not canary.started
