@@ -85,7 +85,7 @@ def test_a_directory_outside_is_neither_indexed_nor_searched(started: Service, t
 def test_git_is_not_asked_about_a_directory_outside(
     started: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """EN-8, CF-5: a repository may configure what git does, so the refusal comes before git looks at it."""
+    """EN-8: a repository may configure what git does, so the refusal comes before git looks at it."""
     outside = GitRepo.create(tmp_path / "outside")
     asked = tmp_path / "asked"
     real, folder = shutil.which("git"), tmp_path / "bin"
