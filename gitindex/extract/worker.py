@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from importlib import import_module
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gitindex.extract import limits
@@ -108,7 +109,11 @@ def _replies(module: str, name: str, arguments: tuple[Any, ...]) -> Iterator[tup
 
 
 def _resident() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    """Bytes now. Not `getrusage`: its maximum is inherited from whoever started us."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * resource.getpagesize()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # macOS: in bytes, and our own
 
 
 if __name__ == "__main__":

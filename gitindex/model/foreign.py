@@ -46,9 +46,17 @@ def argument(text: str) -> str:
         return shlex.quote(text)
     signs = (
         chr(byte) if 0x20 <= byte < 0x7F and chr(byte) not in "'\\" else f"\\{byte:03o}"
-        for byte in text.encode("utf-8", "surrogateescape")
+        for byte in _bytes(text)
     )
     return "$'" + "".join(signs) + "'"
+
+
+def _bytes(text: str) -> bytes:
+    """As the file system would spell it; a sign that no file name can hold, in words."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")
 
 
 def json_text(value: Any, indent: int | None = None) -> str:

@@ -8,11 +8,11 @@ control files are looked at: nobody else can make or change anything below a dir
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from pathlib import Path
 
 from gitindex.errors import ForeignStore
+from gitindex.model.foreign import argument
 from gitindex.store.layout import Layout
 
 _OWN_HOME = "set GITINDEX_HOME to a directory of your own"
@@ -62,7 +62,9 @@ def _is_group_store(base: os.stat_result) -> bool:
 
 def _group_flaw(path: Path, base: os.stat_result) -> ForeignStore | None:
     if base.st_mode & stat.S_IWOTH:
-        return ForeignStore(f"everybody may write the index at {path}", hint=f"chmod o-w {_quoted(path)}")
+        return ForeignStore(
+            f"everybody may write the index at {path}", hint=f"chmod o-w {argument(str(path))}"
+        )
     if base.st_gid not in {os.getegid(), *os.getgroups()}:
         return ForeignStore(f"the index at {path} belongs to a group that you are not in", hint=_OWN_HOME)
     return None
@@ -74,7 +76,9 @@ def _control_flaw(layout: Layout, *, own: bool) -> ForeignStore | None:
         if found is None:
             continue
         if not stat.S_ISREG(found.st_mode):
-            return ForeignStore(f"{path} is no regular file", hint=f"remove {layout.base}, then sync again")
+            return ForeignStore(
+                f"{path} is no regular file", hint=f"remove {argument(str(layout.base))}, then sync again"
+            )
         flaw = (_stranger(path, found) or _writable(path, found)) if own else None
         if flaw is not None:
             return flaw
@@ -90,7 +94,7 @@ def _stranger(path: Path, found: os.stat_result) -> ForeignStore | None:
 def _writable(path: Path, found: os.stat_result) -> ForeignStore | None:
     if not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return None
-    return ForeignStore(f"others may write the index at {path}", hint=f"chmod go-w {_quoted(path)}")
+    return ForeignStore(f"others may write the index at {path}", hint=f"chmod go-w {argument(str(path))}")
 
 
 def _lstat(path: Path) -> os.stat_result | None:
@@ -98,7 +102,3 @@ def _lstat(path: Path) -> os.stat_result | None:
         return path.lstat()
     except (FileNotFoundError, NotADirectoryError, PermissionError):  # the last: whoever opens it says so
         return None
-
-
-def _quoted(path: Path) -> str:
-    return shlex.quote(str(path))

@@ -114,7 +114,8 @@ def test_a_configuration_does_not_speak_in_our_voice(tmp_path: Path, told: str):
     message = caught.value.message
     assert len(message) < 600
     assert message.count("Now call manage_index") <= 6
-    assert '"' in message.partition("Now call")[0], "quoted where it begins"
+    if "Now call" in message:
+        assert '"' in message.partition("Now call")[0], "quoted where it begins"
     repo = GitRepo.create(tmp_path / "repo")
     repo.commit("one", **{".gitindex.toml": data, "a.py": CODE})
     answer = Service(environment(), repo.root).call(
@@ -164,7 +165,7 @@ def test_a_hint_about_branches_runs_nothing(tmp_path: Path, name: str):
     assert not (repo.root / "owned").exists()
 
 
-@given(st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=40))
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40))
 def test_an_argument_is_the_same_word_for_a_shell(text: str):
     """What a hint quotes reaches the command exactly, and is printable on the way."""
     shown = foreign.argument(text)

@@ -49,7 +49,13 @@ def test_no_damage_passes(repo: GitRepo, blob: str, damage: str, bulk: bool) -> 
     where = loose(repo, blob)
     whole = where.read_bytes()
     other = loose(repo, repo.git("rev-parse", "HEAD^{tree}").strip()).read_bytes()
-    bad = {"cut": whole[: len(whole) // 2], "empty": b"", "garbage": b"x" * 40, "longer": whole[:20] * 3, "another": other}
+    bad = {
+        "cut": whole[: len(whole) // 2],
+        "empty": b"",
+        "garbage": b"x" * 40,
+        "longer": whole[:20] * 3,
+        "another": other,
+    }
     where.write_bytes(bad[damage])
     found = discover(repo.root)
     assert found is not None
