@@ -50,7 +50,12 @@ class Document(NamedTuple):
 
 
 class LexicalWriter:
-    """One writer, one commit. `delete` and `add` in any order: deletes only reach documents of the clone."""
+    """Writes one change: every `delete` before the first `add`, then `finish`.
+
+    No merge of older segments runs while deletes are pending. Tantivy 0.27 gives the first operation of a
+    writer the number of the last commit; a merge then takes segments that had deletes in that commit for up to date,
+    and loses the first delete in them. Where a merge is possible, deletes are committed before anything is added.
+    """
 
     def __init__(self, path: Path, *, bulk: bool) -> None:
         import tantivy
@@ -59,20 +64,32 @@ class LexicalWriter:
         self._schema = _schema()
         self._path = path
         self._gone: list[str] = []
+        self._adding = False
         self._aside = lexicalparts.set_aside(path)
+        self._mergeable = lexicalparts.mergeable(path)
         index = tantivy.Index(self._schema, path=str(path), reuse=True)
         # One thread keeps up with the one that feeds it, and makes fewer, larger segments than two.
         self._writer = index.writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 1)
 
     def delete(self, path: str) -> None:
+        """Raises RuntimeError after the first `add`: the delete could take away what was added."""
+        if self._adding:
+            raise RuntimeError(f"{path} is deleted after documents were added")
         self._writer.delete_documents_by_term("path", path)
         self._gone.append(path)
 
     def add(self, path: str, language: str, chunks: Sequence[Chunk]) -> None:
         path_terms = tokens.terms(path)
         with self._told():
+            self._begin_adding()
             for chunk in chunks:
                 self._writer.add_document(self._document(path, path_terms, language, chunk))
+
+    def _begin_adding(self) -> None:
+        """An added document may start a merge at any time: see to it that no delete is pending then."""
+        if not self._adding and self._gone and self._mergeable:
+            self._writer.commit()
+        self._adding = True
 
     def _document(self, path: str, path_terms: str, language: str, chunk: Chunk) -> tantivy.Document:
         document = self._tantivy.Document()

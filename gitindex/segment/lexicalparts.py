@@ -46,6 +46,11 @@ def bring_back(path: Path, aside: Path) -> None:
     _write(path, {**young, "segments": [*large["segments"], *young["segments"]], "opstamp": opstamp})
 
 
+def mergeable(path: Path) -> bool:
+    """Whether Tantivy may merge committed segments as soon as something is added."""
+    return len(_read(path)["segments"]) >= _MERGE_AT
+
+
 def dead_share(path: Path) -> float:
     """How much of the index is documents that were deleted but are still stored."""
     segments = _read(path)["segments"]

@@ -1,0 +1,79 @@
+"""SN-3: no delete is lost, whatever Tantivy merges meanwhile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gitindex.extract.extractor import extract
+from gitindex.model.rows import Chunk
+from gitindex.model.settings import IndexSettings
+from gitindex.segment import lexical
+from gitindex.segment.lexical import LexicalIndex, LexicalWriter
+from gitindex.segment.lexicalunion import unite
+from gitindex.store import atomic
+
+LARGE, SMALL = 6, 8  # segments: those that stand aside, and enough others for a merge
+
+
+def chunks(name: str, text: str) -> tuple[Chunk, ...]:
+    return tuple(extract(name, text.encode(), IndexSettings()).chunks)
+
+
+def write(path: Path, deleted: list[str], added: dict[str, str]) -> None:
+    writer = LexicalWriter(path, bulk=False)
+    for name in deleted:
+        writer.delete(name)
+    for name, text in added.items():
+        writer.add(name, "python", chunks(name, text))
+    writer.finish()
+
+
+def segment(path: Path, label: str, files: int, *, delete: bool) -> Path:
+    """An index of one segment with `files` files; with `delete`, one more was there until the last commit."""
+    lexical.create(path)
+    write(path, [], {f"{label}_{n}.py": f"OLD = {n}\n" for n in range(files + delete)})
+    if delete:
+        listing = path / "meta.json"
+        # Tantivy numbers operations: all parts reach the same number, as they do after one sync.
+        listing.write_text(json.dumps({**json.loads(listing.read_bytes()), "opstamp": 1000}))
+        write(path, [f"{label}_{files}.py"], {})
+    return path
+
+
+def threatened(folder: Path) -> Path:
+    """Six large segments and eight small ones. All small ones but the largest had deletes in the last commit."""
+    parts = [segment(folder / f"large_{n}", f"large_{n}", 60, delete=False) for n in range(LARGE)]
+    parts.append(segment(folder / "small_0", "small_0", 12, delete=False))
+    parts += [segment(folder / f"small_{n}", f"small_{n}", 4, delete=True) for n in range(1, SMALL)]
+    target = folder / "whole"
+    unite(parts, target, atomic.link_or_copy)
+    return target
+
+
+def contents(path: Path) -> list[tuple[str, int, str]]:
+    return sorted((one.path, one.ordinal, one.text) for one in LexicalIndex(path).all())
+
+
+def expected(files: dict[str, str]) -> list[tuple[str, int, str]]:
+    return sorted((name, one.ordinal, one.text) for name, text in files.items() for one in chunks(name, text))
+
+
+def old_files() -> dict[str, str]:
+    sizes = (
+        {f"large_{n}": 60 for n in range(LARGE)} | {f"small_{n}": 4 for n in range(SMALL)} | {"small_0": 12}
+    )
+    return {f"{label}_{n}.py": f"OLD = {n}\n" for label, size in sizes.items() for n in range(size)}
+
+
+@pytest.mark.parametrize("first", [f"small_{n}_0.py" for n in range(SMALL)])
+@pytest.mark.parametrize("others", [0, 100])
+def test_a_merge_takes_no_delete_away(tmp_path: Path, first: str, others: int):
+    path = threatened(tmp_path)
+    files = old_files()
+    assert contents(path) == expected(files)
+    changed = {name: "NEW = 1\n" for name in [first, *[name for name in files if name != first][:others]]}
+    write(path, list(changed), changed)
+    assert contents(path) == expected({**files, **changed})
