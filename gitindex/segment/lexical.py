@@ -1,4 +1,4 @@
-"""The lexical index: one Tantivy directory per snapshot, a hard-link clone of its parent plus one commit.
+"""The lexical index: one Tantivy directory per snapshot, a hard-link clone of its parent plus one change.
 
 Tantivy never changes a finished file, so a clone is a few links, statistics stay global and deletes are native.
 Documents are chunks; their text is stored, so a lexical answer needs no other file.

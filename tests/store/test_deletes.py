@@ -1,4 +1,4 @@
-"""SN-3: no delete is lost, whatever Tantivy merges meanwhile."""
+"""SN-6: no delete is lost, whatever Tantivy merges meanwhile."""
 
 from __future__ import annotations
 
