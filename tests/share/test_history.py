@@ -63,6 +63,7 @@ def test_a_teammate_of_a_real_project(flask: Team):
     assert check(team, repo, distance=1) == 0
     shallow = team.clone("shallow", "--depth=2")
     shallow.git("config", "gitindex.repository", team.repository)
+    team.trust(shallow)
     check(team, shallow, distance=0)
     team.origin.git("reset", "-q", "--hard", "HEAD~2")
     team.commit("rewritten", **{"src/flask/new.py": "def new():\n    pass\n"})
