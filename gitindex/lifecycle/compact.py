@@ -22,7 +22,7 @@ from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.segment import lexicalparts, overlay
 from gitindex.segment.writer import SegmentWriter, Written
-from gitindex.store import atomic, clone, lease, publish, state, steps
+from gitindex.store import atomic, clone, lease, manifests, publish, state, steps
 from gitindex.store.layout import Layout
 from gitindex.store.publish import Staged
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -80,13 +80,14 @@ def compact_runs(
         runs = choose(view)
         if not runs:
             return None
-        snapshot_id = ulid()
-        folder = publish.begin(layout, snapshot_id)
+        txn = ulid()
+        folder = publish.begin(layout, txn)
         stack.callback(atomic.remove_tree, folder)
         steps.reach("compact.build")
-        merged = merging.merge(view, runs, folder, snapshot_id)
+        merged = merging.merge(view, runs, folder, txn)
         steps.reach("compact.publish")
-        with lease.hold(layout, snapshot_id, wait=wait) as held:
+        with lease.hold(layout, txn, wait=wait) as held:
+            snapshot_id = manifests.next_id(layout, txn)
             now = stack.enter_context(_reopen(layout))
             newer = _newer(view.manifest, now.manifest)
             staged = _stage(view, now, folder, merged, snapshot_id, rebased=bool(newer))

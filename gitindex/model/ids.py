@@ -38,3 +38,14 @@ def ulid(now_ms: int | None = None) -> str:
     stamp = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     value = (stamp << 80) | int.from_bytes(os.urandom(10), "big")
     return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def born_ms(found: str) -> int:
+    """The time a `ulid` was made; 0 for a name that is none, so that it counts as ancient."""
+    value = 0
+    for sign in found[:10]:
+        at = _CROCKFORD.find(sign)
+        if at < 0:
+            return 0
+        value = value << 5 | at
+    return value

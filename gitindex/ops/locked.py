@@ -57,8 +57,10 @@ def locked_sync(
         stack.enter_context(atomic.storage(layout.base))
         hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
         held = stack.enter_context(hold)
+        snapshot_id = manifests.next_id(layout, txn)
         stack.enter_context(failure_noted(layout))
-        stack.callback(atomic.remove_tree, layout.transaction(txn))  # a failed try leaves nothing behind
+        # A failed try leaves nothing behind.
+        stack.callback(atomic.remove_tree, layout.transaction(snapshot_id))
         crew = None
         if seen is not None and _current(seen, held, layout):
             base, source, plan = Base(seen.view), seen.source, seen.plan
@@ -78,7 +80,7 @@ def locked_sync(
         planned = time.monotonic()
         if plan.write and crew is None:
             sandbox.prepare()
-        job = Job(codebase, options, held, txn, base, source, progress, crew)
+        job = Job(codebase, options, held, snapshot_id, base, source, progress, crew)
         with indexing_state(layout, rebuild=base.view is None) as track, steps.timed() as heard:
             task = _task(job, track)
             outcome = write(task, plan)

@@ -28,7 +28,7 @@ from gitindex.ops.join import joined
 from gitindex.segment import overlay
 from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import SegmentWriter, Written
-from gitindex.store import atomic, clone, lease, publish, stores
+from gitindex.store import atomic, clone, lease, manifests, publish, stores
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.publish import Staged
@@ -59,12 +59,13 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
         raise UsageError(
             f"no shard of {at.commit[:12]} is there", hint="gitindex build --shard I/N --output DIR"
         )
-    snapshot_id = ulid()
+    txn = ulid()
     stores.create(codebase.layout, fresh_state(codebase))
     with (
         atomic.storage(codebase.layout.base),
-        lease.hold(codebase.layout, snapshot_id, wait=30.0) as held,
+        lease.hold(codebase.layout, txn, wait=30.0) as held,
     ):
+        snapshot_id = manifests.next_id(codebase.layout, txn)
         parts = [clone.seed(codebase.layout, codebase.root, layout, one) for layout, one in shards]
         whole = joined(parts, snapshot_id)
         with SnapshotView(codebase.layout, whole, None, Verifier(codebase.layout)) as view:

@@ -13,7 +13,7 @@ from gitindex.model.ids import ulid
 from gitindex.segment import scipmerge
 from gitindex.segment.writer import SegmentWriter
 from gitindex.semantic.importer import composer, stage
-from gitindex.store import atomic, lease, publish
+from gitindex.store import atomic, lease, manifests, publish
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView, open_active
 
@@ -36,7 +36,8 @@ def carry(layout: Layout, before: SnapshotView, *, wait: float = 30.0) -> str | 
         now = open_active(layout)
         if now is None or stack.enter_context(now).scip:
             return None  # somebody refreshed meanwhile: newer than what we have
-        staged = stage(now, folder, writer, txn)
-        compose = composer(now.manifest, txn, held.epoch, before.manifest.semantic)
-        publish.publish(layout, held, txn, staged, now.verifier, compose)
-        return txn
+        snapshot_id = manifests.next_id(layout, txn)
+        staged = stage(now, folder, writer, snapshot_id)
+        compose = composer(now.manifest, snapshot_id, held.epoch, before.manifest.semantic)
+        publish.publish(layout, held, snapshot_id, staged, now.verifier, compose)
+        return snapshot_id

@@ -33,7 +33,7 @@ from gitindex.semantic.describe import Description
 from gitindex.semantic.naming import NAMELESS, Naming
 from gitindex.semantic.scope import Scope
 from gitindex.semantic.shares import HelperLost, Order, Team
-from gitindex.store import atomic, clone, lease, publish, state, steps
+from gitindex.store import atomic, clone, lease, manifests, publish, state, steps
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SEMANTIC, SnapshotView, open_active
 
@@ -108,10 +108,12 @@ def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: floa
         now = stack.enter_context(_reopen(layout))
         if _documents_of(now.manifest) != _documents_of(view.manifest):
             return None
-        staged = stage(now, folder, writer(), txn)
-        compose = composer(now.manifest, txn, held.epoch, _entries(now.manifest, _entry(source, counted)))
-        publish.publish(layout, held, txn, staged, now.verifier, compose, confirm)
-        return replace(counted, snapshot_id=txn)
+        snapshot_id = manifests.next_id(layout, txn)
+        staged = stage(now, folder, writer(), snapshot_id)
+        entries = _entries(now.manifest, _entry(source, counted))
+        compose = composer(now.manifest, snapshot_id, held.epoch, entries)
+        publish.publish(layout, held, snapshot_id, staged, now.verifier, compose, confirm)
+        return replace(counted, snapshot_id=snapshot_id)
 
 
 def _reopen(layout: Layout) -> SnapshotView:
@@ -265,9 +267,9 @@ def _external(told: Description) -> bytes:
 # -- publishing ----------------------------------------------------------------------------------------
 
 
-def stage(now: SnapshotView, folder: Path, writer: SegmentWriter, txn: str) -> publish.Staged:
+def stage(now: SnapshotView, folder: Path, writer: SegmentWriter, snapshot_id: str) -> publish.Staged:
     """Beside the documents: a table with the marker, the parent's words and overlay."""
-    payload = dict(now.marker() or {}) | {"runId": txn, "completedAt": state.now()}
+    payload = dict(now.marker() or {}) | {"runId": snapshot_id, "completedAt": state.now()}
     steps.reach("publish.chunks")
     writer.write_table(payload)
     steps.reach("publish.facts")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseLost, StoreCorrupt
 from gitindex.model import manifest as manifest_model
+from gitindex.model.ids import born_ms, ulid
 from gitindex.model.manifest import Manifest
 from gitindex.store import atomic, sealed, state
 from gitindex.store.integrity import Verifier
@@ -53,6 +54,15 @@ def ids(layout: Layout) -> list[str]:
     )
 
 
+def next_id(layout: Layout, wanted: str) -> str:
+    """`wanted`, or a new id above every snapshot of the store where the clock is behind or others came first (LE-3).
+
+    For the holder of the lease: without it, another writer may take a higher one meanwhile.
+    """
+    newest = max(ids(layout), default="")
+    return wanted if wanted > newest else ulid(born_ms(newest) + 1)
+
+
 def active_id(layout: Layout) -> str | None:
     """What the pointer says; None when it is missing or says nothing sensible."""
     try:
@@ -94,16 +104,19 @@ def _never_published(layout: Layout) -> bool:
 
 
 def _newest_whole(layout: Layout, besides: str | None) -> Manifest | None:
-    candidates = [found for found in ids(layout) if found != besides]
-    for candidate in candidates:
-        try:
-            manifest = read(layout, candidate)
+    """The whole snapshot of the latest lease: a clock that went back made ids that say otherwise (LE-3)."""
+    candidates = []
+    for found in ids(layout):
+        with suppress(IntegrityError, IncompatibleVersion, OSError):
+            if found != besides:
+                candidates.append(read(layout, found))
+    candidates.sort(key=lambda one: (one.lease_epoch, one.snapshot_id), reverse=True)
+    for manifest in candidates:
+        with suppress(IntegrityError, OSError):
             verifier = Verifier(layout)
             for artifact in manifest.artifacts():
                 verifier.rehash(artifact)
-        except (IntegrityError, IncompatibleVersion):
-            continue
-        return manifest
+            return manifest
     if besides is None and not layout.active.exists():
         return None  # only unfinished publishes: nothing was ever active
     raise StoreCorrupt(

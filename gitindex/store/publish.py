@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitindex.errors import PublishBlocked
+from gitindex.errors import IntegrityError, PublishBlocked
 from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
 from gitindex.segment import chunks, lexical
 from gitindex.segment.facts import Facts
@@ -74,7 +74,11 @@ def publish(
         steps.reach("publish.preflight")
         lease.check()
         steps.reach("publish.gate")
-        _gate(layout, manifest, staged, verifier)
+        try:
+            _gate(layout, manifest, staged, verifier)
+        except (PublishBlocked, IntegrityError):
+            atomic.remove_tree(layout.snapshot(snapshot_id))  # a lost pointer must not choose it (SN-11)
+            raise
         lease.check()
         confirm()
         steps.reach("publish.swap")
