@@ -37,9 +37,17 @@ def inspect(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
     if broken:
         return broken
     try:
-        return [*_counts(view, digest), *_layers(view), *_marker(view)]
+        return differences(view, digest)
     except (IntegrityError, IncompatibleVersion) as error:
         return [Problem(error.code, error.message)]
+
+
+def differences(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
+    """Where counts, layers and the marker of a snapshot disagree, though its bytes are whole.
+
+    Raises IntegrityError, and IncompatibleVersion for files of another release.
+    """
+    return [*_counts(view, digest), *_layers(view), *_marker(view)]
 
 
 def _counts(view: SnapshotView, digest: Digest | None) -> list[Problem]:

@@ -1,15 +1,30 @@
-"""The small files beside the snapshots: the lease and the state file. Both can be made anew from manifests."""
+"""The small files beside the snapshots: the lease, the state file and the queue of refresh jobs.
+
+The first two can be made anew from manifests. The queue holds jobs and decisions, no facts: a new one is empty.
+"""
 
 from __future__ import annotations
 
+import sqlite3
 import stat
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from gitindex.errors import StoreCorrupt
 from gitindex.model.manifest import Manifest
-from gitindex.store import lease, manifests, state
+from gitindex.store import atomic, lease, manifests, state
 from gitindex.store.layout import Layout
 from gitindex.store.state import StoreState
+
+_NOT_DAMAGE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_AUTH,
+}
 
 
 def damaged(layout: Layout) -> tuple[str, ...]:
@@ -24,12 +39,22 @@ def damaged(layout: Layout) -> tuple[str, ...]:
         lease.read(layout)
     except StoreCorrupt:
         found.append(layout.lease.relative_to(layout.base).as_posix())
+    if _is_damaged_database(layout.control):
+        found.append(layout.control.relative_to(layout.base).as_posix())
     return tuple(found)
 
 
 def mend(layout: Layout, fresh: StoreState) -> None:
     """Write damaged control files anew; `fresh` is the state a new store would start with."""
     lease.mend(layout, manifests.highest_epoch(layout, manifests.ids(layout)))
+    if _is_damaged_database(layout.control):
+        for suffix in (
+            "-wal",
+            "-shm",
+            "",
+        ):  # the file itself last: a journal without it means nothing to SQLite
+            Path(f"{layout.control}{suffix}").unlink(missing_ok=True)
+        atomic.create_missing(layout.control)  # the next refresh writes its tables
     if state.read(layout) is None:
         mode = "shared" if layout.base.stat().st_mode & stat.S_ISGID else "single"
         known = replace(fresh, mode=mode)
@@ -42,3 +67,15 @@ def _active(layout: Layout) -> Manifest | None:
         return manifests.active(layout)
     except StoreCorrupt:
         return None
+
+
+def _is_damaged_database(path: Path) -> bool:
+    """Reads every page. A file that is missing, in use or not ours to open is not known to be damaged."""
+    if not path.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            found = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            return tuple(found) != ("ok",)
+    except sqlite3.DatabaseError as error:
+        return error.sqlite_errorcode & 0xFF not in _NOT_DAMAGE

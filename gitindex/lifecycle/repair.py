@@ -9,7 +9,7 @@ from typing import Any
 
 from gitindex.errors import IntegrityError
 from gitindex.indexing.compose import count
-from gitindex.lifecycle.check import damaged
+from gitindex.lifecycle.check import damaged, differences
 from gitindex.model.manifest import Manifest, Segment
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
@@ -17,36 +17,37 @@ from gitindex.view.snapshot import SnapshotView
 
 @dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """`scope`: none · control (lease, state file) · files (drop segments, index their files again) ·
+    """`scope`: none · control (lease, state file, queue) · files (drop segments, index their files again) ·
     lexical (rebuild from tables) · full.
     """
 
     scope: str
     damaged: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()  # to drop
-    paths: frozenset[str] = frozenset()  # whose rows they held
+    paths: frozenset[str] = frozenset()  # whose live rows they may hold
 
 
 def plan(view: SnapshotView) -> RepairPlan:
     """Read every artifact and decide.
 
-    Damage to the lexical index is mended from the tables; damage to a segment from the files it held, as long as
-    one of its two lists of paths is whole; damage to both at once needs a full reindex.
+    Damage to the lexical index alone is mended from the tables; damage to a segment from the files it held, as long as
+    one of its two lists of paths is whole. Everything else needs a full reindex, also layers that differ though every
+    byte is what the manifest says. Raises IncompatibleVersion for a snapshot of another release.
     """
     broken = [artifact.path for artifact, _ in damaged(view)]
     if not broken:
-        return RepairPlan("none")
+        problems = tuple(problem.message for problem in differences(view))
+        return RepairPlan("full" if problems else "none", problems)
     bad = [segment for segment in view.manifest.segments if _touches(segment, broken)]
-    words = any(path.startswith("lexical/") for path in broken)
-    if words:
-        return RepairPlan("full" if bad else "lexical", tuple(broken), tuple(segment.id for segment in bad))
-    paths: set[str] = set()
-    for segment in bad:
-        held = _held(view.layout, segment, broken)
-        if held is None:
-            return RepairPlan("full", tuple(broken), tuple(item.id for item in bad))
-        paths.update(held)
-    return RepairPlan("files", tuple(broken), tuple(segment.id for segment in bad), frozenset(paths))
+    dropped = tuple(segment.id for segment in bad)
+    if any(path.startswith("lexical/") for path in broken):
+        alone = all(path.startswith("lexical/") for path in broken)
+        return RepairPlan("lexical" if alone else "full", tuple(broken), dropped)
+    held = {segment.id: _held(view.layout, segment, broken) for segment in bad}
+    if any(paths is None for paths in held.values()):
+        return RepairPlan("full", tuple(broken), dropped)
+    lost = _lost_paths(view, {name: paths for name, paths in held.items() if paths is not None})
+    return RepairPlan("files", tuple(broken), dropped, lost)
 
 
 def reduced(view: SnapshotView, chosen: RepairPlan) -> Manifest:
@@ -61,6 +62,24 @@ def reduced(view: SnapshotView, chosen: RepairPlan) -> Manifest:
         return replace(bare, counts=count(None, (), left.records(), 0))
     finally:
         left.close()
+
+
+def _lost_paths(view: SnapshotView, held: Mapping[str, set[str]]) -> frozenset[str]:
+    """Paths of the dropped segments but for those that a newer segment, which stays, replaced or deleted.
+
+    The lexical index keeps one document set per path, that of the live rows: dropping it for a path that is not
+    indexed again would lose it.
+    """
+    kept = tuple(segment for segment in view.manifest.segments if segment.id not in held)
+    places = {segment.id: at for at, segment in enumerate(view.manifest.segments)}
+    newest: dict[str, int] = {}
+    with SnapshotView(view.layout, replace(view.manifest, segments=kept), None, view.verifier) as left:
+        for at, segment in enumerate(kept):
+            newest.update((record.path, places[segment.id]) for record in left.segment_paths(at))
+            newest.update((path, places[segment.id]) for path in left.buried(range(at, at + 1)))
+    return frozenset(
+        path for name, paths in held.items() for path in paths if newest.get(path, -1) < places[name]
+    )
 
 
 def _semantic(manifest: Manifest, chosen: RepairPlan) -> tuple[Mapping[str, Any], ...]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gitindex.errors import IncompatibleVersion, IntegrityError
+from gitindex.errors import IncompatibleVersion, IntegrityError, PublishBlocked
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import compact, control, repair
 from gitindex.lifecycle.repair import RepairPlan
 from gitindex.ops.base import Base
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.locked import locked_sync
+from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
 from gitindex.store import atomic, manifests, steps
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -42,18 +43,32 @@ def repair_store(
     if dry_run or chosen.scope in ("none", "control"):
         return RepairReport("ok", chosen.scope, chosen.damaged, 0, manifests.active_id(codebase.layout))
     steps.reach("repair.publish")
-    started = time.monotonic()
+    try:
+        done = _mend(codebase, chosen, progress)
+    except (IntegrityError, PublishBlocked):
+        if chosen.scope == "full":
+            raise
+    else:
+        if chosen.scope == "full" or _diagnose(codebase).scope == "none":
+            return done
+    # What the small rebuild could not mend, the large one does: nobody has to be told to run it.
+    return _mend(codebase, replace(chosen, scope="full"), progress)
+
+
+def _mend(codebase: Codebase, chosen: RepairPlan, progress: Progress) -> RepairReport:
+    """Publish what `chosen` says. Raises PublishBlocked or IntegrityError when that does not make a whole snapshot."""
+    if chosen.scope == "full":
+        report = sync(codebase, SyncOptions(full=True), progress)
+        return RepairReport("ok", "full", chosen.damaged, report.counts["files"], report.snapshot_id)
     if chosen.scope == "lexical":
         done = compact.rebuild(codebase.layout)
         return RepairReport("ok", "lexical", chosen.damaged, 0, done.snapshot_id)
-    options = SyncOptions(full=chosen.scope == "full")
 
     def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
-        return Base() if chosen.scope == "full" else _reduced(codebase, chosen, stack)
+        return _reduced(codebase, chosen, stack)
 
-    report = locked_sync(codebase, options, progress, started, choose)
-    rebuilt = report.counts["files"] if chosen.scope == "full" else len(chosen.paths)
-    return RepairReport("ok", chosen.scope, chosen.damaged, rebuilt, report.snapshot_id)
+    report = locked_sync(codebase, SyncOptions(), progress, time.monotonic(), choose)
+    return RepairReport("ok", "files", chosen.damaged, len(chosen.paths), report.snapshot_id)
 
 
 def _diagnose(codebase: Codebase) -> RepairPlan:
