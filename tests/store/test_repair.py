@@ -50,6 +50,7 @@ class Stored:
 def grow(repo: GitRepo, segments: int) -> None:
     """Files that are edited once, edited in every commit, deleted, deleted and made again, and one that is dirty."""
     names = [f"m{at}.py" for at in range(8)]
+    repo.write(".gitindex.toml", "[embedding]\nprovider = 'fake'\n")  # one that has a cache
     repo.commit("0", **{name: f"def of_{name[:-3]}():\n    return other()\n" for name in names})
     repo.write("draft.py", "def draft():\n    return 0\n")
     harness.index(repo.root)
@@ -79,7 +80,7 @@ def store_of(repo: GitRepo, tmp_path: Path, segments: int) -> Stored:
 
 
 def victims(stored: Stored) -> list[str]:
-    """Of every kind one file in every segment, and every file beside the snapshots."""
+    """Of every kind one file in every segment and in the lexical index, and every other file of the store."""
     with harness.view(stored.root) as view:
         manifest = view.manifest
     found: dict[tuple[str, str], str] = {}
@@ -87,16 +88,12 @@ def victims(stored: Stored) -> list[str]:
         own = [*segment.artifacts, *([segment.tombstones.artifact] if segment.tombstones else [])]
         for artifact in own:
             found.setdefault((segment.id, kind_of(artifact.path)), artifact.path)
-    for artifact in (*manifest.lexical, manifest.overlay):
+    for artifact in manifest.lexical:
         found.setdefault(("", kind_of(artifact.path)), artifact.path)
     base = stored.layout.base
-    beside = [
-        path.relative_to(base).as_posix()
-        for folder in (base, stored.layout.locks)
-        for path in sorted(folder.iterdir())
-        if path.is_file()
-    ]
-    return [*found.values(), f"snapshots/{manifest.snapshot_id}/manifest.json", *beside]
+    inside = {"tables", "segments", "lexical"}
+    others = [path.relative_to(base) for path in sorted(base.rglob("*")) if path.is_file()]
+    return [*found.values(), *(path.as_posix() for path in others if path.parts[0] not in inside)]
 
 
 def whole_snapshots(layout: Layout) -> set[str]:
