@@ -90,9 +90,8 @@ def victims(stored: Stored) -> list[str]:
             found.setdefault((segment.id, kind_of(artifact.path)), artifact.path)
     for artifact in manifest.lexical:
         found.setdefault(("", kind_of(artifact.path)), artifact.path)
-    base = stored.layout.base
     inside = {"tables", "segments", "lexical"}
-    others = [path.relative_to(base) for path in sorted(base.rglob("*")) if path.is_file()]
+    others = [path.relative_to(stored.copy) for path in sorted(stored.copy.rglob("*")) if path.is_file()]
     return [*found.values(), *(path.as_posix() for path in others if path.parts[0] not in inside)]
 
 
@@ -126,8 +125,6 @@ def flaw_after_repair(stored: Stored, victim: str, damage: str) -> str:
     """What is wrong after `victim` was damaged and repaired once; empty when nothing is."""
     stored.restore()
     path = stored.layout.base / victim
-    if not path.stat().st_size and damage != "delete":
-        return ""
     DAMAGES[damage](path)
     with nothing_good_is_lost(stored.layout):
         ran = harness.cli("repair", "--json", "--path", str(stored.root))
@@ -143,7 +140,11 @@ def flaw_after_repair(stored: Stored, victim: str, damage: str) -> str:
 
 
 def campaign(stored: Stored, damage: str, chosen: Callable[[str], bool] = lambda _: True) -> dict[str, str]:
-    tried = [victim for victim in victims(stored) if chosen(victim)]
+    tried = [
+        victim
+        for victim in victims(stored)
+        if chosen(victim) and (damage == "delete" or (stored.copy / victim).stat().st_size)
+    ]
     found = {victim: flaw_after_repair(stored, victim, damage) for victim in tried}
     flaws = {victim: flaw for victim, flaw in found.items() if flaw}
     print(f"{damage}: {len(tried)} files damaged, {len(flaws)} not mended")
