@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 WORTH_A_HELPER = 8 * 1024 * 1024  # bytes of an index below which starting a process costs more than it saves
 _OURS = 0.5  # of the documents' bytes
+PATIENCE = 600.0  # seconds without a message: whatever takes longer was stopped
 _MESSAGE_DOCUMENTS = 200
 
 
@@ -92,6 +93,8 @@ class Helper:
 
     def _receive(self) -> Any:
         try:
+            if not self._connection.poll(PATIENCE):
+                raise HelperLost
             return self._connection.recv()
         except (EOFError, ConnectionError) as error:
             raise HelperLost from error
@@ -147,7 +150,7 @@ def helper() -> Iterator[Helper]:
     try:
         yield made
     finally:
-        process.terminate()
+        process.kill()  # one that was stopped would not hear anything milder
         process.join()
         made.close()
 

@@ -107,3 +107,11 @@ def test_shares_are_cut_between_paths(tmp_path_factory: pytest.TempPathFactory, 
     assert sorted([*ours, *theirs]) == list(range(len(names)))
     key = [os.path.normpath(name) for name in names]
     assert not {key[at] for at in ours} & {key[at] for at in theirs}
+
+
+def test_a_helper_that_was_stopped_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """EN-8: nothing waits for another process for ever."""
+    monkeypatch.setattr(shares, "PATIENCE", 0.05)
+    ours, theirs = Pipe()
+    with theirs, pytest.raises(HelperLost):
+        Helper(ours).exchange(set())
