@@ -35,7 +35,7 @@ def run(call: Call) -> Answer:
         lines = [f"healthy: snapshot {found['snapshot_id']}"]
         lines += [f"skipped {reason}: {count:,}" for reason, count in found["skipped"].items()]
         lines += [
-            f"text only, {limit} limit: {path}"
+            f"text only ({limit}): {path}"
             for limit, paths in found["text_only_files"].items()
             for path in paths
         ]

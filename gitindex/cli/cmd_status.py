@@ -69,7 +69,7 @@ def _ok(found: dict[str, Any]) -> list[str]:
         *_background(found["background"]),
     ]
     rows += [(f"skipped {reason}", f"{count:,}") for reason, count in found["skipped"].items()]
-    rows += [(f"text only, {limit} limit", f"{count:,}") for limit, count in found["text_only"].items()]
+    rows += [(f"text only ({limit})", f"{count:,}") for limit, count in found["text_only"].items()]
     lines = [found["truth"], "", output.table(rows)]
     if found.get("blocked"):
         lines += [output.name(f"blocked: {error['message']}") for error in found["blocked"]]

@@ -71,7 +71,7 @@ def add_file_notes(graph: Graph, view: SnapshotView) -> None:
                 Note(
                     "text_only",
                     path,
-                    f"the file exceeded its {record.text_only} limit; its calls are not known",
+                    f"indexed as text only ({record.text_only}); its calls are not known",
                 )
             )
         elif record is not None and record.parse_error:

@@ -174,7 +174,7 @@ def slice_variable(
         try:
             found = slices.slice_lines(record.language, text.text, line, name, direction)
         except SandboxDied as death:
-            told = f"{key}: a slice takes more than a file may ({death.reason} limit)"
+            told = f"{key}: a slice takes more than a file may ({death.reason})"
             return read.answer("unsupported", path=key, message=told)
         if found is None:
             return read.answer(

@@ -155,7 +155,7 @@ def test_a_slice_of_a_slow_file_answers_in_time(repo: GitRepo) -> None:
     harness.index(repo.root)
     told = harness.cli("slice", "slow.rs:1", "x", "--json", "--path", str(repo.root)).json
     assert told["status"] == "unsupported"
-    assert "limit" in told["message"]
+    assert "more than a file may (time)" in told["message"]
 
 
 def test_a_slice_of_a_long_chain_is_no_defect(repo: GitRepo) -> None:
