@@ -43,7 +43,7 @@ def enforced(size: int) -> Iterator[None]:
     Raises MemoryError where it was Python that asked for the memory.
     """
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    here = _allocated()
+    here = _private_memory()
     if here:
         soft = here + memory_for(size)
         resource.setrlimit(
@@ -57,7 +57,7 @@ def enforced(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
-def _allocated() -> int:
+def _private_memory() -> int:
     """What RLIMIT_DATA counts: private writable memory. 0 where the kernel does not say (macOS)."""
     try:
         return int(_STATM.read_bytes().split()[5]) * resource.getpagesize()
