@@ -20,11 +20,6 @@ from tests.gitrepo import GitRepo
 
 
 @pytest.fixture
-def canary(tmp_path: Path) -> Canary:
-    return Canary.create(tmp_path / "canary")
-
-
-@pytest.fixture
 def hostile(tmp_path: Path, canary: Canary) -> Path:
     """A clone of a repository that tracks `fixtures/repo.git`. Returns that directory of the clone."""
     author = GitRepo.create(tmp_path / "author")

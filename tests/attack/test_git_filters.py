@@ -16,11 +16,6 @@ from tests.gitrepo import GitRepo
 
 
 @pytest.fixture
-def canary(tmp_path: Path) -> Canary:
-    return Canary.create(tmp_path / "canary")
-
-
-@pytest.fixture
 def filtered(repo: GitRepo) -> GitRepo:
     repo.commit("one", **{"a.py": "def a(): pass\n", ".gitattributes": "*.py filter=x.y\n"})
     return repo

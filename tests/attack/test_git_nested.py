@@ -22,11 +22,6 @@ NFD = unicodedata.normalize("NFD", NFC)
 
 
 @pytest.fixture
-def canary(tmp_path: Path) -> Canary:
-    return Canary.create(tmp_path / "canary")
-
-
-@pytest.fixture
 def hostile(tmp_path: Path, canary: Canary) -> Path:
     """A clone: gitlink NFD, tracked bare repository NFC whose promised commit is not there and which names its ssh."""
     author = GitRepo.create(tmp_path / "author")
