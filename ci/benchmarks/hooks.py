@@ -24,7 +24,7 @@ from typing import NamedTuple
 from benchmarks import corpus
 from benchmarks.measure import Row
 from gitindex.git.repo import discover
-from gitindex.hooks import note
+from gitindex.gitdir import hookrequest
 from gitindex.hooks.install import install
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,8 +48,9 @@ WORKER = """\
 exec "{python}" -P -c '
 import sys
 from pathlib import Path
-from gitindex.hooks import note, worker
-note.withdraw(Path(sys.argv[-1]))' "$@"
+from gitindex.gitdir import hookrequest
+from gitindex.hooks import worker
+hookrequest.withdraw(Path(sys.argv[-1]))' "$@"
 """
 
 
@@ -152,12 +153,12 @@ def _commit(repo: Path, name: str, text: str) -> Sample:
 
 def _settle(repo: Path, name: str) -> None:
     """Until the worker this commit started has come and gone; through pre-commit none is found on PATH."""
-    assert name != "native" or note.folder(repo / ".git").is_dir(), "the hook did not run"
+    assert name != "native" or hookrequest.folder(repo / ".git").is_dir(), "the hook did not run"
     deadline = time.monotonic() + 30
-    while name == "native" and note.pending(repo / ".git"):
+    while name == "native" and hookrequest.pending(repo / ".git"):
         assert time.monotonic() < deadline, "the worker did not come"
         time.sleep(0.01)
-    note.withdraw(repo / ".git")
+    hookrequest.withdraw(repo / ".git")
 
 
 def _git(where: Path, *arguments: str) -> None:

@@ -14,7 +14,6 @@ from gitindex.model.foreign import quoted
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.fetch import FetchOptions, fetch
 from gitindex.ops.fetchreport import FetchReport
-from gitindex.ops.upkeep import after_sync
 
 
 @command("Get the index of this commit from the team's remote: verified, and caught up with your changes.")
@@ -30,7 +29,6 @@ def run(call: Call, url: str, rev: str, allow_degraded: bool) -> Answer:
     options = FetchOptions(url, rev, allow_degraded)
     with bar(not call.as_json) as progress, transfer_bar("fetching", not call.as_json) as transfer:
         report = fetch(codebase, options, progress, transfer)
-    after_sync(codebase)
     return Answer(asdict(report), report_text(report))
 
 

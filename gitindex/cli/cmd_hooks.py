@@ -49,7 +49,7 @@ def status(call: Call) -> Answer:
     return Answer(data, _status_text(found))
 
 
-@click.command(help="What a hook does: leave a note, start the worker. Never fails.")
+@click.command(help="What a hook does: leave a request, start the worker. Never fails.")
 @click.argument("event", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def enter(event: str | None, arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - git's own arguments are hints we ignore

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gitindex.cli.cmd_sync import answered, report_json, report_text
+from gitindex.cli.cmd_sync import report_json, report_text
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.cli.transfer import transfer_bar
@@ -14,11 +14,10 @@ from gitindex.config import FILE_NAME
 from gitindex.errors import HookError, IntegrityError, RemoteError, Untrusted
 from gitindex.hooks import install as native
 from gitindex.hooks import precommit
+from gitindex.ops.catchup import catch_up
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.fetch import fetch, is_pinned
 from gitindex.ops.settings import write_settings
-from gitindex.ops.sync import sync
-from gitindex.ops.upkeep import after_sync
 
 _PRE_COMMIT = ".pre-commit-config.yaml"
 
@@ -49,9 +48,8 @@ def run(
     if pre_commit is not None and not no_hooks:
         _require_precommit(codebase)
     fetched = _fetched(call, codebase, wanted)
-    with bar(not call.as_json) as progress, answered(codebase):
-        report = sync(codebase, progress=progress)
-    after_sync(codebase)
+    with bar(not call.as_json) as progress:
+        report = catch_up(codebase, progress)
     # Last: hooks of an index that cannot be made would fail at every commit.
     hooks = {"hooks": "left alone"} if no_hooks else _hooks(codebase, pre_commit)
     data = {

@@ -35,4 +35,6 @@ def _remarks(data: dict[str, Any]) -> list[str]:
         said.append(f"[as indexed; the working tree's file is {data['worktree']}]")
     if not data["exact"]:
         said.append("[put together from indexed chunks: white space may differ]")
+    if data.get("sync_skipped"):
+        said.append(f"[{data['sync_skipped']}]")
     return said

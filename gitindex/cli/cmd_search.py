@@ -98,6 +98,8 @@ def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
         footer.append(
             output.style("stale: the index is being rebuilt; this is the last good snapshot", fg="yellow")
         )
+    if answer.sync_skipped:
+        footer.append(output.style(answer.sync_skipped, fg="yellow"))
     footer += _uncovered(answer) if not found.hits else []
     if answer.truth:
         footer.append(output.style(answer.truth.line(), dim=True))

@@ -7,7 +7,8 @@ from typing import Any
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.hooks import folder, note, owner, worker
+from gitindex.gitdir import folder, hookrequest
+from gitindex.hooks import owner, worker
 from gitindex.hooks.journal import DIED, FAILED, RUNNING
 from gitindex.indexing.plan import WAYS_OUT
 from gitindex.ops.codebase import Codebase, open_codebase
@@ -31,7 +32,7 @@ def background(codebase: Codebase) -> dict[str, Any] | None:
     git_dir = codebase.repo.git_dir
     last = worker.last_run(git_dir)
     return {
-        "pending": note.pending(git_dir),
+        "pending": hookrequest.pending(git_dir),
         "last_run": asdict(last) if last else None,
         "problem": worker.complaint(git_dir),
         "obstacle": owner.obstacle(git_dir) if folder.common(git_dir).exists() else None,

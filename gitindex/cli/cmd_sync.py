@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -12,10 +10,9 @@ import click
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
-from gitindex.hooks import note
+from gitindex.ops.catchup import catch_up
 
 if TYPE_CHECKING:
-    from gitindex.ops.codebase import Codebase
     from gitindex.ops.report import SyncReport
 
 
@@ -28,34 +25,16 @@ if TYPE_CHECKING:
 )
 def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, wait: float) -> Answer:
     codebase = call.codebase()
-    from gitindex.ops.present import looking
-
-    with ExitStack() as stack:
-        progress = stack.enter_context(bar(not call.as_json))
-        stack.enter_context(answered(codebase))
-        look = None if full or commit_only else stack.enter_context(looking(codebase))
-        from gitindex.ops.sync import sync  # late: git looks at the working tree while this loads
-        from gitindex.ops.target import SyncOptions
-
-        options = SyncOptions(
-            full=full, commit_only=commit_only, allow_degraded=allow_degraded, lease_wait=wait
+    with bar(not call.as_json) as progress:
+        report = catch_up(
+            codebase,
+            progress,
+            full=full,
+            commit_only=commit_only,
+            allow_degraded=allow_degraded,
+            wait=wait,
         )
-        report = sync(codebase, options, progress, look)
-    if not report.noop:
-        from gitindex.ops.upkeep import after_sync  # late: nothing to do needs no upkeep (UI-3)
-
-        after_sync(codebase)
     return Answer(report_json(report), report_text(report))
-
-
-@contextmanager
-def answered(codebase: Codebase) -> Iterator[None]:
-    """A hook's note asks for exactly this sync: taken before HEAD is read, put back when the sync fails."""
-    if codebase.repo is None:
-        yield
-        return
-    with note.taken(codebase.repo.git_dir):
-        yield
 
 
 def report_json(report: SyncReport) -> dict[str, object]:

@@ -69,7 +69,8 @@ def comments(data: dict[str, Any], sign: str) -> list[str]:
 
 
 def _stale(data: dict[str, Any]) -> list[str]:
-    return ["a rebuild is running: this is the last good snapshot"] if data.get("stale") else []
+    stale = ["a rebuild is running: this is the last good snapshot"] if data.get("stale") else []
+    return stale + ([data["sync_skipped"]] if data.get("sync_skipped") else [])
 
 
 def truth_line(data: dict[str, Any]) -> str:

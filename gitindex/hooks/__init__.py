@@ -1,1 +1,1 @@
-"""Ways in from git: the note, the detached worker, and the installation of both (HK-*)."""
+"""Ways in from git: the hooks, the detached worker, and the installation of both (HK-*)."""

@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from gitindex.hooks import folder, spawn
-from gitindex.hooks.folder import Folder
+from gitindex.gitdir import folder
+from gitindex.gitdir.folder import Folder
+from gitindex.hooks import spawn
 
 LOG_NAMES = ("worker.log", "worker.log.1")
 _LOG_BYTES = 256 * 1024

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gitindex.hooks import folder
-from gitindex.hooks.folder import Folder
+from gitindex.gitdir import folder
+from gitindex.gitdir.folder import Folder
 
 NAME = "worker.lock"
 

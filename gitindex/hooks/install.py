@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitindex.git.repo import Repo
-from gitindex.hooks import confighook, flight, folder, hookfile, managers, note, place, shim, worker
+from gitindex.gitdir import folder, hookrequest
+from gitindex.hooks import confighook, flight, hookfile, managers, place, shim, worker
 from gitindex.hooks.events import EVENTS
 from gitindex.hooks.hookfile import Outcome
 from gitindex.hooks.place import Place
@@ -79,17 +80,17 @@ def _remove_files(where: Place, event: str) -> list[Outcome]:
 
 
 def _drop_state(git_dir: Path, patience: float) -> Path | None:
-    """Remove notes, log and journal; the folder itself when a worker does not let go of it in time."""
-    note.withdraw(git_dir)  # a waiting worker finds nothing to do
+    """Remove requests, log and journal; the folder itself when a worker does not let go of it in time."""
+    hookrequest.withdraw(git_dir)  # a waiting worker finds nothing to do
     folder.drop_leftovers(git_dir, worker.OLDER)
     deadline = time.monotonic() + patience
-    while os.path.isdir(note.folder(git_dir)):
+    while os.path.isdir(hookrequest.folder(git_dir)):
         with flight.alone(git_dir) as alone:
             if alone:
                 folder.remove(git_dir)
                 break
         if time.monotonic() >= deadline:
-            return note.folder(git_dir)
+            return hookrequest.folder(git_dir)
         time.sleep(0.05)
     with suppress(OSError):  # there is none, or it holds folders of other users
         folder.common(git_dir).rmdir()

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gitindex.hooks import folder
+from gitindex.gitdir import folder
 from gitindex.store.lease import alive
 
 NAME = "worker.json"

@@ -1,4 +1,4 @@
-"""Whose a folder is: a work tree may have several users, and each has a folder of notes (HK-6).
+"""Whose a folder is: a work tree may have several users, and each has a folder of requests (HK-6).
 
 Whoever can make no such folder gets no background runs there, and `hooks status` says so; a sync by hand works all
 the same.
@@ -11,12 +11,12 @@ import os
 import stat
 from pathlib import Path
 
-from gitindex.hooks import folder
+from gitindex.gitdir import folder
 from gitindex.store.ownership import user_name
 
 
 def obstacle(git_dir: Path) -> str | None:
-    """Why hooks that this user fires can leave no note in `git_dir`, or None."""
+    """Why hooks that this user fires can leave no request in `git_dir`, or None."""
     place = folder.path(git_dir)
     try:
         found = place.lstat()
@@ -29,16 +29,16 @@ def obstacle(git_dir: Path) -> str | None:
 
 
 def _forbidden(place: Path) -> str:
-    return f"{place} belongs to {name(place)}, so hooks of this user can leave no note there"
+    return f"{place} belongs to {name(place)}, so hooks of this user cannot leave requests there"
 
 
 def _unsafe(place: Path, found: os.stat_result) -> str:
     if stat.S_ISLNK(found.st_mode) or not stat.S_ISDIR(found.st_mode):
-        return f"{place} is no folder, so hooks leave no note there; remove it"
+        return f"{place} is no folder, so hooks leave no requests there; remove it"
     if found.st_uid != os.geteuid():
-        return f"{place} belongs to {name(place)}, so hooks of this user leave no note there; remove it"
+        return f"{place} belongs to {name(place)}, so hooks of this user leave no requests there; remove it"
     mode = f"{stat.S_IMODE(found.st_mode):o}"
-    return f"{place} has mode {mode}, not {folder.MODE:o}, so hooks leave no note there; remove it"
+    return f"{place} has mode {mode}, not {folder.MODE:o}, so hooks leave no requests there; remove it"
 
 
 def name(path: Path) -> str:

@@ -16,7 +16,8 @@ from pathlib import Path
 from gitindex.errors import HookError
 from gitindex.git.environment import environment
 from gitindex.git.repo import Repo
-from gitindex.hooks import block, confighook, hookfile, managers, note, owner, place, precommit, spawn, worker
+from gitindex.gitdir import hookrequest
+from gitindex.hooks import block, confighook, hookfile, managers, owner, place, precommit, spawn, worker
 from gitindex.hooks.events import EVENTS
 from gitindex.hooks.journal import Run
 from gitindex.hooks.managers import Manager
@@ -41,7 +42,7 @@ class Status:
     events: tuple[Reach, ...]
     pending: bool
     last_run: Run | None
-    obstacle: str | None = None  # why an event that reaches us cannot leave its note
+    obstacle: str | None = None  # why an event that reaches us cannot leave its request
 
     @property
     def effective(self) -> bool:
@@ -57,7 +58,7 @@ def status(repo: Repo) -> Status:
     pre_commit = cache(lambda: _pre_commit(repo.root))  # read once, and only where pre-commit is in charge
     return Status(
         tuple(_reach(where, event, pre_commit) for event in EVENTS),
-        note.pending(repo.git_dir),
+        hookrequest.pending(repo.git_dir),
         worker.last_run(repo.git_dir),
         owner.obstacle(repo.git_dir),
     )

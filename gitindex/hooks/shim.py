@@ -41,7 +41,7 @@ def path() -> Path:
 
 
 def call(event: str, python: str, shim: Path) -> Call:
-    """The line that leaves the note for `event` and starts a worker with `python`."""
+    """The line that leaves the request for `event` and starts a worker with `python`."""
     settings = {"event": event, "python": shlex.quote(python), "hook": shlex.quote(str(shim))}
     setting = " ".join(f"gitindex_{name}={value}" for name, value in settings.items())
     source = '[ ! -r "$gitindex_hook" ] || . "$gitindex_hook"'

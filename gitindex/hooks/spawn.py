@@ -19,7 +19,7 @@ _ENTER = 'cd -- "$1" && shift && exec "$@"'  # posix_spawn cannot change the dir
 
 
 def start(event: str, where: Path, environ: Mapping[str, str]) -> None:
-    """Do what the native hook does for `event` in the work tree `where`: note, then worker."""
+    """Do what the native hook does for `event` in the work tree `where`: request, then worker."""
     run([_SHELL, "-c", shim.call(event, sys.executable, shim.path()).alone], environ, where=where)
 
 

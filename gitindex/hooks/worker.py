@@ -1,9 +1,9 @@
-"""The detached worker: waits until git is quiet, takes the note, brings the index up to HEAD.
+"""The detached worker: waits until git is quiet, takes the request, brings the index up to HEAD.
 
-Order (HK-3): lock, debounce, wait while git is busy, put the note aside, read HEAD and index, unlock, look for
-a fresh note again. A hook leaves its note before it looks at the lock; if it finds a living holder there, that
-holder has not let go, will look afterwards, and sees the note: no second worker is needed, no wake-up lost.
-Does not decide what to index; `_index_once` hands over to `ops.sync`.
+Order (HK-3): lock, debounce, wait while git is busy, put the request aside, read HEAD and index, unlock, look for
+a fresh request again. A hook leaves its request before it looks at the lock; if it finds a living holder there, that
+holder has not let go, will look afterwards, and sees the request: no second worker is needed, no wake-up lost.
+Does not decide what to index; `_index_once` hands over to `ops.catchup`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from pathlib import Path
 from gitindex.errors import GitindexError, HookError, LeaseHeld, TransientGitError
 from gitindex.git import repo as repository
 from gitindex.git.repo import Repo
-from gitindex.hooks import background, flight, folder, journal, note, owner
+from gitindex.gitdir import folder, hookrequest
+from gitindex.gitdir.hookrequest import HookRequest
+from gitindex.hooks import background, flight, journal, owner
 from gitindex.hooks.journal import Run
-from gitindex.hooks.note import Note
 
 _LOG = logging.getLogger("gitindex.hooks.worker")
 INDEX_LOCK = "index.lock"
-# What workers of releases without folders per user left behind, besides notes.
+# What workers of releases without folders per user left behind, besides requests.
 OLDER = (flight.NAME, journal.NAME, *background.LOG_NAMES)
 
 Indexer = Callable[[bool], str]
@@ -64,14 +65,14 @@ def last_run(git_dir: Path) -> Run | None:
 def complaint(git_dir: Path) -> str | None:
     """One line for the next command to show when the background run failed or died and nobody made good since."""
     last = journal.read(git_dir)
-    if last is None or last.result not in (journal.FAILED, journal.DIED) or not note.pending(git_dir):
+    if last is None or last.result not in (journal.FAILED, journal.DIED) or not hookrequest.pending(git_dir):
         return None
     reason = last.error or "the process was killed"
     return f"the background run of {last.started_at} {last.result}: {reason}"
 
 
 def work(worker: Worker) -> None:
-    """Serve fresh notes until there is none; one that could not be served stays, for the next hook to bring us."""
+    """Serve fresh requests until there is none; one that could not be served stays, for the next hook to bring us."""
     while _asked(worker.git_dir):
         with flight.alone(worker.git_dir) as alone:
             if not alone:
@@ -80,18 +81,18 @@ def work(worker: Worker) -> None:
 
 
 def _asked(git_dir: Path) -> bool:
-    if not note.fresh(git_dir) or owner.obstacle(git_dir):
+    if not hookrequest.fresh(git_dir) or owner.obstacle(git_dir):
         return False
-    note.adopt(git_dir)
+    hookrequest.adopt(git_dir)
     return True
 
 
 def _serve(worker: Worker) -> None:
-    """One run under the lock; leaves no note that is fresh and older than this run."""
+    """One run under the lock; leaves no request that is fresh and older than this run."""
     run, asked = journal.begin(worker.git_dir), None
     try:
         _settle(worker)
-        asked = note.take(worker.git_dir)
+        asked = hookrequest.take(worker.git_dir)
         detail = _through_lease(worker, asked) if asked else "nothing asked for"
     except (LeaseHeld, TransientGitError) as error:
         _LOG.info("deferred: %s", error.message)
@@ -108,11 +109,11 @@ def _serve(worker: Worker) -> None:
     else:
         _LOG.info("done: %s", detail)
         if asked:
-            note.done(worker.git_dir, asked)
+            hookrequest.done(worker.git_dir, asked)
         journal.end(worker.git_dir, run, journal.DONE, detail=detail)
 
 
-def _through_lease(worker: Worker, asked: Note) -> str:
+def _through_lease(worker: Worker, asked: HookRequest) -> str:
     """Index, waiting for another writer of the same store as long as the pace allows."""
     waited, pause = 0.0, worker.pace.poll
     while True:
@@ -139,19 +140,19 @@ def _settle(worker: Worker) -> None:
         waited += _wait_for_git(worker, reason, waited)
 
 
-def _set_aside(worker: Worker, asked: Note | None) -> None:
-    """Keep the note unserved, unless a hook fired this very moment: it may have been the last of git's operation."""
+def _set_aside(worker: Worker, asked: HookRequest | None) -> None:
+    """Keep the request unserved, unless a hook fired this very moment: it may have been the last of git's operation."""
     if asked is not None:
         return
-    asked = note.take(worker.git_dir)
+    asked = hookrequest.take(worker.git_dir)
     if asked and 0 <= time.time() - asked.left_at < worker.pace.quiet:
-        note.leave(worker.git_dir, asked)
+        hookrequest.leave(worker.git_dir, asked)
 
 
 def _debounce(worker: Worker) -> None:
     waited = 0.0
     while waited < worker.pace.burst:
-        age = note.age(worker.git_dir)
+        age = hookrequest.age(worker.git_dir)
         if age is None or age >= worker.pace.quiet:
             return
         pause = worker.pace.quiet - age
@@ -171,7 +172,7 @@ def _wait_for_git(worker: Worker, reason: str, before: float) -> float:
 
 
 def main(path: Path, git_dir: Path) -> None:
-    """The body of the detached process: be unobtrusive, then serve the notes of one worktree."""
+    """The body of the detached process: be unobtrusive, then serve the requests of one worktree."""
     background.become()
     place = git_dir.resolve()
     folder.drop_leftovers(place, OLDER)
@@ -200,16 +201,12 @@ def _belonging(path: Path, git_dir: Path) -> Repo:
 def _index_once(root: Path, commit_only: bool) -> str:
     """One incremental sync of the real index; imported late, because most workers find the lock taken."""
     from gitindex import config
+    from gitindex.ops.catchup import catch_up
     from gitindex.ops.codebase import open_codebase
-    from gitindex.ops.sync import sync
-    from gitindex.ops.target import SyncOptions
-    from gitindex.ops.upkeep import after_sync
     from gitindex.store import atomic
 
     config.calm_numpy()
     codebase = open_codebase(root, config.environment())
     with atomic.storage(codebase.layout.base):
-        report = sync(codebase, SyncOptions(commit_only=commit_only))
-        if not report.noop:
-            after_sync(codebase)
+        report = catch_up(codebase, commit_only=commit_only, serve=False)
     return f"{report.snapshot_id}{' (nothing to do)' if report.noop else ''}"

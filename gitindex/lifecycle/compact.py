@@ -27,9 +27,6 @@ from gitindex.store.layout import Layout
 from gitindex.store.publish import Staged
 from gitindex.view.snapshot import SnapshotView, open_active
 
-MAX_SEGMENTS = 64
-MAX_TOMBSTONES = 250_000
-
 
 @dataclass(frozen=True, slots=True)
 class CompactReport:

@@ -20,7 +20,6 @@ from gitindex.ops.query import QueryOptions, query
 from gitindex.ops.read import read_file
 from gitindex.ops.reading import ReadOptions
 from gitindex.ops.state import file_states
-from gitindex.ops.upkeep import after_sync
 from gitindex.search.request import Request
 
 Arguments = Mapping[str, Any]
@@ -82,11 +81,9 @@ class Tools:
             return _READERS[name](codebase, given, options)
         self._require_index(codebase, options)
         try:
-            answer = _READERS[name](codebase, given, options)
-            after_sync(codebase)
+            return _READERS[name](codebase, given, options)
         finally:
             memory.give_back()
-        return answer
 
     def _require_index(self, codebase: Codebase, options: ReadOptions | None = None) -> None:
         """Only `create` indexes what has no index (EN-8); anything else gets the gate's answer."""

@@ -17,6 +17,7 @@ from gitindex.model.ids import ulid
 from gitindex.model.manifest import GitState, Manifest, Origin
 from gitindex.ops import obtain, sharing, trust
 from gitindex.ops.base import Adopt, Base
+from gitindex.ops.catchup import serving_request
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.fetchreport import FetchReport, report
 from gitindex.ops.locked import locked_sync
@@ -26,6 +27,7 @@ from gitindex.ops.report import SyncReport
 from gitindex.ops.sharing import Share
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
+from gitindex.ops.upkeep import after_sync
 from gitindex.remote.transport import OnProgress, Patience
 from gitindex.store import log, manifests, publish, steps, stores
 from gitindex.store.layout import Layout
@@ -56,7 +58,7 @@ def fetch(
     share, target = _open(codebase, chosen)
     steps.reach("fetch.find")
     finder = Finder(share)
-    with obtain.opened(codebase.home, share.repository) as area:
+    with serving_request(codebase), obtain.opened(codebase.home, share.repository) as area:
         way = Way(share, area, reusable(codebase), transfer, chosen.patience)
         found, obtained = finder.first(target, lambda one: None if _have(codebase, one) else way.bring(one))
         # Before anything is published: a trust file that cannot be written leaves the index as it was (RE-6).
@@ -67,6 +69,7 @@ def fetch(
         else:
             done = _install(codebase, share, found, obtained, caught_up, progress)
         obtain.clear(area)
+    after_sync(codebase)
     steps.reach("fetch.done")
     told = report(share, target, found, obtained, done, finder, started)
     log.append(codebase.layout, "fetch", base=found.commit, bytes=told.bytes, elapsed_ms=told.elapsed_ms)

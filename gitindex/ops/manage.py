@@ -13,12 +13,9 @@ from gitindex import gate
 from gitindex.errors import IntegrityError, LeaseHeld
 from gitindex.indexing.write import Progress
 from gitindex.model.proof import Outcome, Proof
-from gitindex.ops import engines
+from gitindex.ops import catchup, engines
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.status import status as describe
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
-from gitindex.ops.upkeep import after_sync
 from gitindex.store import lease, readers, stores
 from gitindex.view.snapshot import open_active
 
@@ -49,7 +46,7 @@ def create(codebase: Codebase, progress: Progress = lambda _p, _d, _t: None) -> 
     needed, notes = needs_create(codebase)
     if not needed:
         return already_indexed(codebase)
-    report = sync(codebase, SyncOptions(full=True), progress)
+    report = catchup.catch_up(codebase, progress, full=True)
     return {**_done("create", codebase), "notes": notes, "report": asdict(report)}
 
 
@@ -60,14 +57,14 @@ def already_indexed(codebase: Codebase) -> dict[str, Any]:
 
 
 def reindex(codebase: Codebase, progress: Progress = lambda _p, _d, _t: None) -> dict[str, Any]:
-    report = sync(codebase, SyncOptions(full=True), progress)
+    report = catchup.catch_up(codebase, progress, full=True)
     return {**_done("reindex", codebase), "report": asdict(report)}
 
 
 def catch_up(codebase: Codebase) -> dict[str, Any]:
     """Incremental; beside a rebuild it does nothing and says so (EN-6)."""
     if gate.active_indexing(codebase.layout) is not None:
-        message = "a rebuild of this index is running; nothing was synced"
+        message = catchup.REBUILDING
         following = {"status": gate.action(codebase.root, "status")}
         return {
             **_done("sync", codebase),
@@ -76,8 +73,7 @@ def catch_up(codebase: Codebase) -> dict[str, Any]:
             "message": message,
             "hints": following,
         }
-    report = sync(codebase)
-    after_sync(codebase)  # a server may sync all day: segments and snapshots must not pile up
+    report = catchup.catch_up(codebase)
     return {
         **_done("sync", codebase),
         "freshness": "noop" if report.noop else "synced",

@@ -41,6 +41,7 @@ class QueryAnswer:
     fingerprints: Mapping[str, str]
     stale: bool = False
     hints: Mapping[str, Any] = field(default_factory=dict)
+    sync_skipped: str = ""  # why `--sync` synced nothing
 
     def to_json(self) -> dict[str, Any]:
         found = self.found
@@ -60,6 +61,7 @@ class QueryAnswer:
             "suggestions": list(found.suggestions),
             "stale": self.stale,
             "hints": dict(self.hints),
+            "sync_skipped": self.sync_skipped,
         }
         degraded = {"degraded": True, "degraded_reason": found.degraded} if found.degraded else {}
         return {**answer, **truths, **degraded, **{name: value for name, value in told.items() if value}}
@@ -74,12 +76,11 @@ def query(
     """
     chosen = options or QueryOptions()
     request = checked(request)
+    skipped = ""
     if chosen.sync:
-        from gitindex.ops.sync import (
-            sync,
-        )  # late, as the scan below: a query must start without the indexer (UI-3)
+        from gitindex.ops.catchup import catch_up_to_answer  # late: most questions do without (UI-3)
 
-        sync(codebase)
+        skipped = catch_up_to_answer(codebase)
     try:
         admission = gate.admit(
             codebase, stale_ok=chosen.stale_ok, debug=chosen.debug, requested=chosen.requested
@@ -99,7 +100,13 @@ def query(
         prints = _fingerprints(codebase, view.manifest.ignore_fingerprint)
         told = truth(codebase, view, begun)
         return QueryAnswer(
-            found, view.manifest.snapshot_id, told, prints, admission.stale, dict(admission.hints)
+            found,
+            view.manifest.snapshot_id,
+            told,
+            prints,
+            stale=admission.stale,
+            hints=dict(admission.hints),
+            sync_skipped=skipped,
         )
 
 

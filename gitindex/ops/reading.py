@@ -43,6 +43,7 @@ class Reading:
     options: ReadOptions
     texts: Texts
     look: Look | None
+    sync_skipped: str = ""  # why `--sync` synced nothing
 
     @property
     def view(self) -> SnapshotView:
@@ -73,7 +74,8 @@ class Reading:
         """An answer with the snapshot it came from and the truths about it."""
         truths = truth(self.codebase, self.view, self.look).to_json()
         head = {"status": status, "snapshot_id": self.view.manifest.snapshot_id}
-        return {**head, **values, **truths, **self.admission.to_json()}
+        skipped = {"sync_skipped": self.sync_skipped} if self.sync_skipped else {}
+        return {**head, **values, **truths, **self.admission.to_json(), **skipped}
 
     def key(self, text: str) -> str:
         """The path key a person means: from where they stand, else from the root.
@@ -107,13 +109,14 @@ def past_end(path: str, lines: int, asked: int) -> str:
 @contextmanager
 def reading(codebase: Codebase, options: ReadOptions) -> Iterator[Reading]:
     """Raises Gated with its envelope, IntegrityError, IncompatibleVersion; with `sync` what a sync raises."""
-    if options.sync and gate.active_indexing(codebase.layout) is None:  # EN-6: never beside a rebuild
-        from gitindex.ops.sync import sync  # late: a read must start without the indexer (UI-3)
+    skipped = ""
+    if options.sync:
+        from gitindex.ops.catchup import catch_up_to_answer  # late: most questions do without (UI-3)
 
-        sync(codebase)
+        skipped = catch_up_to_answer(codebase)
     # The gate first: git looks at no working tree that is not indexed (CF-5).
     admission = gate.admit(
         codebase, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
     )
     with admission.view as view, looking(codebase) as look, Root(codebase.root) as root:
-        yield Reading(codebase, admission, options, Texts(view, codebase.repo, root), look)
+        yield Reading(codebase, admission, options, Texts(view, codebase.repo, root), look, skipped)

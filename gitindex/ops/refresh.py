@@ -19,8 +19,8 @@ from gitindex.errors import NotARepository, SemanticError, UsageError
 from gitindex.git.repo import Head, head
 from gitindex.model.foreign import argument
 from gitindex.model.ids import ulid
+from gitindex.ops.catchup import catch_up
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.sync import sync
 from gitindex.semantic import control, indexing, jobs, refresher, worker
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.indexers.base import IndexerFailure
@@ -88,7 +88,7 @@ def refresh(
     if repo is None:
         raise NotARepository(f"{codebase.root} is not in a git repository", hint="git init")
     if chosen.catch_up:
-        sync(codebase)
+        catch_up(codebase)
     at = head(repo)
     return _refresh(codebase, at, chosen, lambda: head(repo).commit or "", notify)
 

@@ -8,6 +8,8 @@ from gitindex.model.frozen import frozen
 from gitindex.ops.codebase import Codebase
 from gitindex.store import manifests
 
+LIMIT_WAIT = 30.0  # seconds
+
 
 @frozen
 class Upkeep:
@@ -16,15 +18,15 @@ class Upkeep:
 
 
 def after_sync(codebase: Codebase) -> Upkeep:
-    """Being busy is a reason to leave it to the next sync."""
+    """Being busy is a reason to leave it to the next sync, until a hard limit is reached (SN-8)."""
     layout = codebase.layout
     try:
         manifest = manifests.active(layout)
         compacted = manifest is not None and due.overdue(manifest)
-        if compacted:
+        if manifest is not None and compacted:
             from gitindex.lifecycle import compact  # late, as below: a sync in fifty needs it (UI-3)
 
-            compact.compact_deltas(layout, wait=0)
+            compact.compact_deltas(layout, wait=LIMIT_WAIT if due.at_limit(manifest) else 0)
         collected = len(manifests.ids(layout)) > due.MANY_SNAPSHOTS
         if collected:
             from gitindex.lifecycle import gc

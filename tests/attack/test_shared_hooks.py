@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.hooks import journal, note
+from gitindex.gitdir import hookrequest
+from gitindex.hooks import journal
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
 
@@ -129,21 +130,21 @@ def test_a_planted_folder(
     assert untouched(secrets)
     assert not hooked.runs()
     told = run(sys.executable, "-P", "-m", "gitindex", "hooks", "status", cwd=hooked.repo.root).stdout
-    assert "leave no note there; remove it" in told
+    assert "leave no requests there; remove it" in told
 
 
 def test_notes_and_journals_of_others_are_not_believed(hooked: Hooked) -> None:
     """HK-6: neither a wish nor a failure report of somebody else, in the shared folder or in ours, counts."""
     if os.geteuid() != 0:
         pytest.skip("only root can make files of another user")
-    note.leave(hooked.git_dir, note.Note(commit_only=False))
-    note.withdraw(hooked.git_dir)
-    for where in (note.folder(hooked.git_dir), shared_path(hooked)):
+    hookrequest.leave(hooked.git_dir, hookrequest.HookRequest(commit_only=False))
+    hookrequest.withdraw(hooked.git_dir)
+    for where in (hookrequest.folder(hooked.git_dir), shared_path(hooked)):
         for name in NAMES:
             text = '{"pid": 1, "started_at": "", "ended_at": null, "result": "failed", "error": "run this"}'
             (where / name).write_text(text)
             give_away(where / name)
-    assert not note.pending(hooked.git_dir)
+    assert not hookrequest.pending(hooked.git_dir)
     assert journal.read(hooked.git_dir) is None
-    assert note.take(hooked.git_dir) is None
+    assert hookrequest.take(hooked.git_dir) is None
     assert (shared_path(hooked) / "pending").stat().st_uid == PEER, "not ours to move either"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.git.repo import Repo, discover
-from gitindex.hooks import journal, note
+from gitindex.gitdir import hookrequest
+from gitindex.hooks import journal
 from gitindex.hooks.install import install
 from tests.gitrepo import GitRepo
 
@@ -66,7 +67,7 @@ class Hooked:
     def settle(self, at: Path | None = None, seconds: float = 120.0) -> list[dict[str, Any]]:
         """Wait until no note is left and no worker runs; what the workers saw."""
         git_dir = found(at).git_dir if at else self.git_dir
-        wait_for(lambda: not note.pending(git_dir) and _finished(git_dir), seconds)
+        wait_for(lambda: not hookrequest.pending(git_dir) and _finished(git_dir), seconds)
         return self.runs()
 
 

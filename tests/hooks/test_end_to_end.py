@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitindex.config import environment
-from gitindex.hooks import journal, note
+from gitindex.gitdir import hookrequest
+from gitindex.hooks import journal
 from gitindex.hooks.install import install
 from gitindex.ops.audit import audit
 from gitindex.ops.codebase import Codebase, open_codebase
@@ -103,7 +104,7 @@ def test_a_broken_configuration_is_visible_and_keeps_the_last_good_snapshot(inde
     last = journal.read(indexed.git_dir)
     assert last is not None
     assert "no_such_key" in (last.error or "")
-    assert note.pending(indexed.git_dir)
+    assert hookrequest.pending(indexed.git_dir)
     indexed.git("revert", "--no-edit", "HEAD")
     proven(indexed)
     assert before != indexed.head
@@ -160,7 +161,7 @@ def test_two_hundred_commits_with_workers_killed(indexed: Hooked) -> None:
 
 def _kill(hooked: Hooked, dice: random.Random) -> int:
     """Rest until a worker is there (a burst starts none), and kill it some way into its work."""
-    wait_for(lambda: _running(hooked) or not note.pending(hooked.git_dir))
+    wait_for(lambda: _running(hooked) or not hookrequest.pending(hooked.git_dir))
     for _ in range(dice.randrange(10)):
         time.sleep(0.05)
     last = _running(hooked)

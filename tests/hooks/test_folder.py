@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.hooks import folder
-from gitindex.hooks.folder import Folder
+from gitindex.gitdir import folder
+from gitindex.gitdir.folder import Folder
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.hooks import journal, note
-from gitindex.hooks.folder import common
+from gitindex.gitdir import hookrequest
+from gitindex.gitdir.folder import common
+from gitindex.hooks import journal
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
 
@@ -72,9 +73,9 @@ def test_notes_of_another_user(shared: Hooked, mode: int) -> None:
 
 def test_leftovers_of_another_user(hooked: Hooked) -> None:
     """HK-6: the folder is ours, the files in it are not even readable: they are replaced."""
-    note.leave(hooked.git_dir, note.Note(commit_only=False))
-    note.withdraw(hooked.git_dir)
-    folder = note.folder(hooked.git_dir)
+    hookrequest.leave(hooked.git_dir, hookrequest.HookRequest(commit_only=False))
+    hookrequest.withdraw(hooked.git_dir)
+    folder = hookrequest.folder(hooked.git_dir)
     for name in ("kept", "worker.json", "worker.lock", "worker.log"):
         (folder / name).write_text("")
         give_away(folder / name, 0o400 if _ROOT else 0o000)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.hooks import folder, journal, note
+from gitindex.gitdir import folder, hookrequest
+from gitindex.hooks import journal
 from gitindex.hooks.worker import complaint
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
@@ -53,7 +54,7 @@ def test_a_lock_held_through_a_descriptor_is_let_go(hooked: Hooked, tmp_path: Pa
 def test_skip(hooked: Hooked) -> None:
     """HK-4: GITINDEX_SKIP=1 leaves no note and starts nothing; 0 means what it says."""
     run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=hooked.repo.root, GITINDEX_SKIP="1")
-    assert not note.folder(hooked.git_dir).exists()
+    assert not hookrequest.folder(hooked.git_dir).exists()
     run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=hooked.repo.root, GITINDEX_SKIP="0")
     assert hooked.settle()[-1]["head"] == hooked.head
 
@@ -77,7 +78,7 @@ def test_linked_worktrees_have_their_own_notes(hooked: Hooked, tmp_path: Path) -
     there.commit("there", **{"there.py": "there = 1\n"})
     seen = hooked.settle(there.root)
     assert [(one["root"], one["head"]) for one in seen] == [(str(there.root), there.git("rev-parse", "HEAD"))]
-    assert not note.folder(hooked.git_dir).exists()
+    assert not hookrequest.folder(hooked.git_dir).exists()
 
 
 def test_submodules(any_git: None, repo: GitRepo, tmp_path: Path, hook: Callable[[GitRepo], Hooked]) -> None:
@@ -108,7 +109,7 @@ def test_a_forgotten_index_lock(hooked: Hooked) -> None:
     hooked.repo.commit("x")
     (hooked.git_dir / "index.lock").touch()
     (hooked.home / "hold").unlink()
-    note.leave(hooked.git_dir, note.Note(commit_only=False))
+    hookrequest.leave(hooked.git_dir, hookrequest.HookRequest(commit_only=False))
     assert hooked.settle()[-1]["head"] == hooked.head
 
 
@@ -119,8 +120,8 @@ def test_a_failed_run_is_visible_and_the_next_hook_repairs_it(hooked: Hooked) ->
     last = journal.read(hooked.git_dir)
     assert last is not None
     assert (last.error, last.hint) == ("told to fail", "gitindex sync")
-    assert note.pending(hooked.git_dir)
-    assert "told to fail" in (note.folder(hooked.git_dir) / "worker.log").read_text()
+    assert hookrequest.pending(hooked.git_dir)
+    assert "told to fail" in (hookrequest.folder(hooked.git_dir) / "worker.log").read_text()
     (hooked.home / "fail").unlink()
     hooked.repo.commit("y")
     assert hooked.settle()[-1]["head"] == hooked.head
@@ -139,7 +140,7 @@ def test_without_python_the_note_stays(any_git: None, repo: GitRepo, home: Path)
     hooked = Hooked.install(repo, str(home / "no such python"), home / ".gitindex")
     path = f"{Path(shutil.which('git') or '').parent}:/usr/bin:/bin"
     run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=repo.root, PATH=path)
-    assert note.pending(hooked.git_dir)
+    assert hookrequest.pending(hooked.git_dir)
 
 
 def test_a_module_of_the_repository_is_never_imported(hooked: Hooked) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.hooks import folder, note, owner, shim
+from gitindex.gitdir import folder, hookrequest
+from gitindex.hooks import owner, shim
 from gitindex.hooks.install import install, uninstall
 from gitindex.hooks.worker import OLDER
 from tests.gitrepo import GitRepo
@@ -50,7 +51,7 @@ def test_a_burst_starts_one_worker(held: Hooked) -> None:
     """HK-3: whoever leaves a note while a worker lives need not start another, and is served."""
     for number in range(5):
         held.repo.commit(f"{number}")
-    assert note.fresh(held.git_dir)
+    assert hookrequest.fresh(held.git_dir)
     _let_go(held)
     assert len(held.runs()) == 2
     assert _starts(held) == 1 if os.path.isdir("/proc/self") else 6
@@ -61,10 +62,10 @@ def test_a_name_in_the_lock_is_not_believed_blindly(held: Hooked, holder: str) -
     """HK-3: a killed worker leaves its number behind, and the system gives it to somebody else."""
     _let_go(held)
     names = {"dead": "999999999", "stranger": str(os.getpid()), "nonsense": "../../etc"}
-    (note.folder(held.git_dir) / "worker.lock").write_text(names[holder] + "\n")
+    (hookrequest.folder(held.git_dir) / "worker.lock").write_text(names[holder] + "\n")
     held.repo.commit("second")
     assert held.settle()[-1]["head"] == held.head
-    wait_for(lambda: (note.folder(held.git_dir) / "worker.lock").read_text() == "")
+    wait_for(lambda: (hookrequest.folder(held.git_dir) / "worker.lock").read_text() == "")
 
 
 LINES = """
@@ -95,7 +96,7 @@ def test_nobody_is_disturbed(
     done = run("sh", "-c", script, "sh", out, cwd=repo.root, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (5, "", "")
     assert Path(out + ".out").read_text() == "old new\n2 second\n"
-    assert note.pending(hooked.git_dir)
+    assert hookrequest.pending(hooked.git_dir)
     (hooked.home / "hold").unlink()
     assert hooked.settle()
 
@@ -132,7 +133,7 @@ def test_a_note_that_a_sync_has_taken_starts_nothing(
     monkeypatch.setenv("GITINDEX_PAUSE", "0.1")
     hooked = Hooked.install(repo, str(counting), home / ".gitindex")
     repo.commit("x")
-    note.take(hooked.git_dir)
+    hookrequest.take(hooked.git_dir)
     repo.commit("y")
     hooked.settle()
     assert _starts(hooked) == 1
@@ -142,9 +143,9 @@ def test_the_shim_is_executable_and_says_nothing_when_it_cannot_write(repo: GitR
     """HK-2: exit 0 and silence, also where the note's place is taken."""
     assert stat.S_IMODE(shim.path().stat().st_mode) & 0o111
     install(found(repo.root), python=recorder, files=True)
-    note.leave(repo.root / ".git", note.Note(commit_only=False))
-    note.withdraw(repo.root / ".git")
-    (note.folder(repo.root / ".git") / "pending").mkdir()
+    hookrequest.leave(repo.root / ".git", hookrequest.HookRequest(commit_only=False))
+    hookrequest.withdraw(repo.root / ".git")
+    (hookrequest.folder(repo.root / ".git") / "pending").mkdir()
     done = run(".git/hooks/post-commit", cwd=repo.root)
     assert (done.stdout, done.stderr) == ("", "")
 
@@ -155,12 +156,12 @@ def test_the_hook_makes_the_folder_that_the_worker_believes(repo: GitRepo, shell
     git_dir = repo.root / ".git"
     script = 'umask 0; exec "$@"'
     run("sh", "-c", script, "sh", *shell, str(shim.path()), cwd=repo.root, PATH="/usr/bin:/bin")
-    assert folder.private(note.folder(git_dir).lstat())
-    assert note.fresh(git_dir)
+    assert folder.private(hookrequest.folder(git_dir).lstat())
+    assert hookrequest.fresh(git_dir)
     assert owner.obstacle(git_dir) is None
-    note.withdraw(git_dir)
+    hookrequest.withdraw(git_dir)
     run(*shell, str(shim.path()), cwd=repo.root, PATH="/usr/bin:/bin")
-    assert note.fresh(git_dir)
+    assert hookrequest.fresh(git_dir)
     assert [path.name for path in folder.common(git_dir).iterdir()] == [str(os.geteuid())]
 
 
@@ -171,11 +172,11 @@ def test_a_note_of_an_older_hook_is_served(repo: GitRepo, recorder: str, home: P
     folder.common(git_dir).mkdir()
     for name in ("pending", "worker.json", "worker.log", "worker.lock"):
         (folder.common(git_dir) / name).write_text("")
-    assert note.pending(git_dir)
+    assert hookrequest.pending(git_dir)
     run(recorder, "worker", "--path", str(repo.root), "--git-dir", str(git_dir), cwd=repo.root)
     (seen,) = Hooked(repo, home / ".gitindex").settle()
     assert seen["head"] == repo.git("rev-parse", "HEAD")
-    assert not note.pending(git_dir)
+    assert not hookrequest.pending(git_dir)
 
 
 def test_an_older_worker_leaves_nothing_behind(repo: GitRepo) -> None:
