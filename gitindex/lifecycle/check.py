@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 
 from gitindex.errors import ChecksumMismatch, IncompatibleVersion, IntegrityError
+from gitindex.indexing import compose
 from gitindex.lifecycle.digest import Digest
 from gitindex.model.ids import chunk_hash
 from gitindex.model.manifest import Artifact
+from gitindex.store import contents
 from gitindex.view.snapshot import SnapshotView
 
 
@@ -45,47 +48,69 @@ def inspect(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
 def differences(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
     """Where counts, layers and the marker of a snapshot disagree, though its bytes are whole.
 
-    Raises IntegrityError, and IncompatibleVersion for files of another release.
+    Rows of tables that do not fit their schema are not read. Raises IntegrityError, and IncompatibleVersion for files
+    of another release.
     """
-    return [*_counts(view, digest), *_layers(view), *_marker(view)]
+    held = _segments(view)
+    if any(problem.code == contents.SCHEMA for problem in held):
+        return held
+    return [*held, *_counts(view, digest), *_layers(view), *_marker(view)]
+
+
+def _segments(view: SnapshotView) -> list[Problem]:
+    """Every table against the schema of chunk rows, every segment against its entry in the manifest."""
+    return [
+        Problem(*flaw)
+        for segment in view.manifest.segments
+        for flaw in contents.find_flaws(view.layout, segment, view.manifest.dimension)
+    ]
 
 
 def _counts(view: SnapshotView, digest: Digest | None) -> list[Problem]:
+    """The manifest's totals against the live records, and against the live rows where they were read (`digest`)."""
     claimed = view.manifest.counts
-    problems = []
+    held = compose.count(None, (), view.records(), claimed.tombstones_added)
+    problems = [
+        Problem(
+            "count_drift", f"the manifest counts {name} {_plain(said)}, the live files have {_plain(real)}"
+        )
+        for name, said in asdict(claimed).items()
+        if _plain(said) != _plain(real := getattr(held, name))
+    ]
     if digest is not None:
         pairs = (
-            ("files", claimed.files_indexed, digest.files),
-            ("chunks", claimed.chunks_indexed, digest.chunks),
             ("symbols", claimed.symbols, digest.symbols),
             ("edges", claimed.edges, digest.edges),
             ("entities", claimed.entities, digest.entities),
         )
-        problems = [
+        problems += [
             Problem("count_drift", f"the manifest counts {said} {name}, the live view holds {real}")
             for name, said, real in pairs
             if said != real
         ]
-    skipped: dict[str, int] = {}
-    for record in view.records():
-        if record.skip:
-            skipped[record.skip] = skipped.get(record.skip, 0) + 1
-    if skipped != dict(claimed.skipped):
-        problems.append(
-            Problem("count_drift", f"the manifest counts skips {dict(claimed.skipped)}, found {skipped}")
-        )
     return problems
 
 
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
 def _layers(view: SnapshotView) -> list[Problem]:
-    """Tables and the lexical index hold the same chunks; each belongs to a live, indexed file."""
+    """Tables and the lexical index hold the same chunks; each belongs to a live, indexed file and is there once."""
     rows: set[tuple[str, int, str]] = set()
+    live = 0
     for at in range(len(view.manifest.segments)):
         for batch in view.chunk_batches(at, ["path_key", "ordinal", "chunk_hash"]):
             columns = (batch.column(name).to_pylist() for name in ("path_key", "ordinal", "chunk_hash"))
+            live += batch.num_rows
             rows.update((path, ordinal, digest.hex()) for path, ordinal, digest in zip(*columns, strict=True))
     words = {(found.path, found.ordinal, chunk_hash(found.text)) for found in view.lexical.all()}
     problems = []
+    if live != view.manifest.counts.chunks_indexed:
+        said = view.manifest.counts.chunks_indexed
+        problems.append(
+            Problem("count_drift", f"the manifest counts {said} chunks, tables hold {live} live rows")
+        )
     if rows != words:
         odd = sorted(rows ^ words)[0]
         problems.append(

@@ -13,6 +13,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gitindex.errors import StoreCorrupt
 from gitindex.model import ids, paths
 
 if TYPE_CHECKING:
@@ -166,21 +167,50 @@ def _digests(hexadecimal: Sequence[str]) -> pa.Array:
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(32), len(hexadecimal), [None, data])
 
 
-def open_table(path: Path) -> Any:
+def open_table(path: Path, dimension: int | None = None) -> Any:
+    """The dataset at `path`. With `dimension`, raises StoreCorrupt for a table that is not what ChunkRow v1 says."""
     import lance
 
-    return lance.dataset(str(path))
+    table = lance.dataset(str(path))
+    flaw = find_schema_flaw(table.schema, dimension) if dimension is not None else ""
+    if flaw:
+        raise StoreCorrupt(f"table {path.name} {flaw}", hint="gitindex repair")
+    return table
 
 
-def batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+def find_schema_flaw(found: pa.Schema, dimension: int) -> str:
+    """Where a table's schema differs from ChunkRow v1 with vectors of `dimension`; "" when nowhere. Reads no row."""
+    wanted = table_schema(dimension)
+    for field in wanted:
+        if field.name not in found.names:
+            return f"has no column {field.name}"
+        if not found.field(field.name).equals(field):
+            return f"has a column {found.field(field.name)} instead of {field}"
+    surplus = [name for name in found.names if name not in wanted.names]
+    if surplus:
+        return f"has a column {surplus[0]} that the schema does not know"
+    if found.names != wanted.names or found.metadata != wanted.metadata:
+        return f"has columns or metadata of another schema: {found.metadata or found.names}"
+    return ""
+
+
+def count_markers(table: Any) -> int:
+    """Completion markers among the rows of an open table. Reads the column of kinds."""
+    found: int = table.count_rows(filter=f"kind = '{MARKER_KIND}'")
+    return found
+
+
+def batches(
+    path: Path, columns: list[str] | None = None, dimension: int | None = None
+) -> Iterator[pa.RecordBatch]:
     """Chunk rows without the marker, in table order."""
-    yield from open_table(path).to_batches(columns=columns, filter=f"kind != '{MARKER_KIND}'")
+    yield from open_table(path, dimension).to_batches(columns=columns, filter=f"kind != '{MARKER_KIND}'")
 
 
-def read_marker(path: Path) -> dict[str, Any] | None:
+def read_marker(path: Path, dimension: int | None = None) -> dict[str, Any] | None:
     """The completion marker of a table, None when it has none. Raises what the probe raises."""
     found = (
-        open_table(path)
+        open_table(path, dimension)
         .to_table(columns=["text"], filter=f"kind = '{MARKER_KIND}'")
         .column("text")
         .to_pylist()
@@ -191,12 +221,14 @@ def read_marker(path: Path) -> dict[str, Any] | None:
     return payload
 
 
-def vectors(path: Path, columns: list[str]) -> tuple[np.ndarray[Any, Any], dict[str, list[Any]]]:
+def vectors(
+    path: Path, columns: list[str], dimension: int
+) -> tuple[np.ndarray[Any, Any], dict[str, list[Any]]]:
     """All vectors of a table as one matrix, with the columns that name their rows."""
     import numpy as np
 
-    table = open_table(path).to_table(columns=[*columns, "embedding"], filter=f"kind != '{MARKER_KIND}'")
+    wanted = [*columns, "embedding"]
+    table = open_table(path, dimension).to_table(columns=wanted, filter=f"kind != '{MARKER_KIND}'")
     column = table.column("embedding").combine_chunks()
-    dimension = column.type.list_size
     flat = column.flatten().to_numpy(zero_copy_only=False) if len(column) else np.empty(0, np.float32)
     return flat.reshape(-1, dimension), {name: table.column(name).to_pylist() for name in columns}

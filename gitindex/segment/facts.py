@@ -211,6 +211,11 @@ class Facts:
     def paths(self) -> Iterator[str]:
         return (row[0] for row in self._db.execute("SELECT path FROM file"))
 
+    def totals(self) -> tuple[int, int]:
+        """Files, indexed and skipped, and the chunks they have."""
+        files, rows = self._db.execute("SELECT count(*), ifnull(sum(chunks), 0) FROM file").fetchone()
+        return files, rows
+
     def folded(self, path_ci: str) -> list[str]:
         """Paths that fold to the same key."""
         return [row[0] for row in self._db.execute("SELECT path FROM file WHERE path_ci = ?", (path_ci,))]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
 from gitindex.segment import chunks, lexical
 from gitindex.segment.facts import Facts
 from gitindex.segment.writer import Written
-from gitindex.store import atomic, integrity, manifests, state, steps
+from gitindex.store import atomic, contents, integrity, manifests, state, steps
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.lease import Lease
@@ -74,11 +75,8 @@ def publish(
         steps.reach("publish.preflight")
         lease.check()
         steps.reach("publish.gate")
-        try:
+        with _withdrawn_if_refused(layout, snapshot_id):
             _gate(layout, manifest, staged, verifier)
-        except (PublishBlocked, IntegrityError):
-            atomic.remove_tree(layout.snapshot(snapshot_id))  # a lost pointer must not choose it (SN-11)
-            raise
         lease.check()
         confirm()
         steps.reach("publish.swap")
@@ -103,8 +101,10 @@ def adopt(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) 
         steps.reach("publish.preflight")
         lease.check()
         steps.reach("publish.gate")
-        verifier.prove(_read_back(layout, manifest).artifacts())
-        _check_counts(layout, manifest)
+        with _withdrawn_if_refused(layout, manifest.snapshot_id):
+            verifier.prove(_read_back(layout, manifest).artifacts())
+            _check_counts(layout, manifest)
+            _refuse_flaws(contents.find_facts_flaws(layout, manifest))
         lease.check()
         steps.reach("publish.swap")
         swap(layout, lease, manifest.snapshot_id)
@@ -118,6 +118,16 @@ def swap(layout: Layout, lease: Lease, snapshot_id: str) -> None:
     """Make a whole snapshot the active one. Raises LeaseLost, then nothing changed."""
     with lease.fenced():
         manifests.activate(layout, snapshot_id, lease.epoch)
+
+
+@contextmanager
+def _withdrawn_if_refused(layout: Layout, snapshot_id: str) -> Iterator[None]:
+    """A lost pointer must not choose a snapshot that the gate refused (SN-11)."""
+    try:
+        yield
+    except (PublishBlocked, IntegrityError):
+        atomic.remove_tree(layout.snapshot(snapshot_id))
+        raise
 
 
 def _flush(staged: Staged) -> None:
@@ -198,6 +208,7 @@ def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier
             verifier.adopt(artifact)
     verifier.prove(stored.artifacts())
     _check_counts(layout, stored)
+    _check_written(layout, stored, staged)
     _check_expected(layout, staged)
     _check_marker(layout, stored)
 
@@ -218,12 +229,23 @@ def _check_counts(layout: Layout, manifest: Manifest) -> None:
             f"the lexical index holds {documents} chunks, the manifest counts {manifest.counts.chunks_indexed}",
             hint="gitindex sync --full",
         )
-    rows = sum(segment.rows for segment in manifest.segments)
-    if rows < manifest.counts.chunks_indexed:
-        raise PublishBlocked(
-            f"tables hold {rows} rows, the manifest counts {manifest.counts.chunks_indexed}",
-            hint="gitindex sync --full",
-        )
+    for drift in contents.find_impossible_counts(manifest):
+        raise PublishBlocked(drift, hint="gitindex sync --full")
+
+
+def _check_written(layout: Layout, manifest: Manifest, staged: Staged) -> None:
+    """Each new segment fits the schema of chunk rows and holds what the manifest says; older ones were checked."""
+    fresh = {written.id for written in staged.segments}
+    newest = manifest.segments[-1].id
+    for segment in manifest.segments:
+        if segment.id in fresh:
+            markers = int(segment.id == newest)
+            _refuse_flaws(contents.find_flaws(layout, segment, manifest.dimension, markers))
+
+
+def _refuse_flaws(flaws: Iterable[contents.Flaw]) -> None:
+    for flaw in flaws:
+        raise PublishBlocked(flaw.message, hint="gitindex sync --full", artifact=flaw.artifact)
 
 
 def _check_marker(layout: Layout, manifest: Manifest) -> None:

@@ -197,7 +197,7 @@ class SnapshotView:
         """Live chunk rows of one segment; `columns` must include path_key."""
         import pyarrow as pa
 
-        for batch in chunks.batches(self._table(at), columns):
+        for batch in chunks.batches(self._table(at), columns, self.manifest.dimension):
             keep = [self.live(at, path) for path in batch.column("path_key").to_pylist()]
             kept = batch.filter(pa.array(keep, pa.bool_()))
             if kept.num_rows:
@@ -211,7 +211,7 @@ class SnapshotView:
         names: dict[str, list[Any]] = {column: [] for column in columns}
         graves = self._graves()
         for at in range(len(self.manifest.segments)):
-            matrix, found = chunks.vectors(self._table(at), columns)
+            matrix, found = chunks.vectors(self._table(at), columns, self.manifest.dimension)
             keep = [row for row, path in enumerate(found["path_key"]) if graves.get(path, -1) <= at]
             if len(keep) < len(matrix):
                 matrix = matrix[keep]
@@ -225,7 +225,8 @@ class SnapshotView:
 
     def marker(self) -> dict[str, Any] | None:
         """The completion marker in the newest table (C-4)."""
-        return chunks.read_marker(self._table(len(self.manifest.segments) - 1))
+        newest = self._table(len(self.manifest.segments) - 1)
+        return chunks.read_marker(newest, self.manifest.dimension)
 
     def newest_table_noted(self) -> bool:
         """Is every file of the newest table the very file its publisher finished and noted?"""

@@ -7,11 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from gitindex import config
 from gitindex.extract.versions import CHUNKER_VERSION
@@ -57,6 +59,29 @@ def remark(codebase: Codebase, marker: object) -> None:
     artifacts = (*kept, *(integrity.describe(layout, path) for path in files))
     segments = (*manifest.segments[:-1], replace(newest, artifacts=tuple(artifacts)))
     manifests.write(layout, replace(manifest, segments=segments))
+
+
+def rewrite_table(codebase: Codebase, change: Callable[[pa.Table], pa.Table], at: int = -1) -> None:
+    """Change the rows or columns of a segment's table, and the manifest so that every checksum is right."""
+    layout = codebase.layout
+    manifest = manifests.active(layout)
+    assert manifest is not None
+    segment = manifest.segments[at]
+    table = layout.table(segment.id)
+    rewrite_rows(table, change)
+    files = sorted(path for path in table.rglob("*") if path.is_file())
+    kept = [item for item in segment.artifacts if not item.path.startswith(f"tables/{segment.id}.lance/")]
+    changed = replace(segment, artifacts=(*kept, *(integrity.describe(layout, path) for path in files)))
+    segments = tuple(changed if one == segment else one for one in manifest.segments)
+    manifests.write(layout, replace(manifest, segments=segments))
+
+
+def rewrite_rows(table: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    import lance
+
+    changed = change(lance.dataset(str(table)).to_table())
+    shutil.rmtree(table)
+    lance.write_dataset(changed, str(table), data_storage_version="2.1")
 
 
 def break_probe(codebase: Codebase) -> None:
