@@ -21,7 +21,7 @@ from gitindex.extract.embed.document import DOCUMENT_VERSION
 from gitindex.extract.embed.registry import embedder_identity
 from gitindex.extract.tokens import TOKENS_VERSION
 from gitindex.extract.versions import CHUNKER_VERSION, EXTRACTOR_VERSION, GRAMMAR_VERSION
-from gitindex.model import toml, versions
+from gitindex.model import rulefiles, toml, versions
 from gitindex.model.foreign import MAX_NAME, one_line, quoted
 from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import (
@@ -35,7 +35,7 @@ from gitindex.model.settings import (
 from gitindex.userconfig import UserConfig, read_user_config
 
 FILE_NAME = ".gitindex.toml"
-IGNORE_NAME = ".gitindexignore"
+IGNORE_NAME = rulefiles.IGNORE_NAME
 RANKING_VERSION = "3"
 _MAX_CONFIG_BYTES = 64 * 1024
 _REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from gitindex import config
 from gitindex.errors import Gated, IncompatibleVersion, IntegrityError, StoreCorrupt
+from gitindex.model import versions
 from gitindex.model.foreign import argument
 from gitindex.model.frozen import field, frozen
 from gitindex.model.proof import Outcome, Proof, ProofReason
@@ -347,6 +348,7 @@ class _About:
 
     def _base(self, status: str, reason: NonOkReason, message: str) -> dict[str, Any]:
         return {
+            **versions.answer_version("query"),
             "status": status,
             "reason": str(reason),
             "message": message,

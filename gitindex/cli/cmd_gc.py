@@ -13,7 +13,7 @@ from gitindex.errors import GitindexError
 from gitindex.lifecycle import gc
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain import UNUSED_DAYS, collect_stores
-from gitindex.store import atomic
+from gitindex.store import atomic, manifests
 
 
 @command("Delete snapshots and files that no retained snapshot needs; with --stores, whole unused stores.")
@@ -29,7 +29,7 @@ def run(call: Call, whole: bool, days: int, force: bool, dry_run: bool) -> Answe
 
 def _snapshots(call: Call, dry_run: bool) -> Answer:
     layout = open_codebase(call.path, call.environment).layout
-    if not layout.active.exists():
+    if manifests.active(layout) is None:
         return Answer({"status": "ok", "removed": 0, "bytes_freed": 0, "kept": []}, "nothing to collect")
     if dry_run:
         chosen = gc.plan(layout, time.time_ns() // 1_000_000)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
+from gitindex.model import versions
 from gitindex.ops.audit import WAYS_OUT, health
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.status import status
@@ -13,18 +15,21 @@ from gitindex.ops.status import status
 @command("Check every artifact of the active snapshot: bytes, counts, and layers against each other.")
 def run(call: Call) -> Answer:
     codebase = open_codebase(call.path, call.environment)
-    problems = health(codebase)
+    checked = health(codebase)
+    problems = checked.problems
     found = status(codebase)
     missing = next((problem.code for problem in problems if problem.code in WAYS_OUT), "")
     data = {
+        **versions.answer_version("health"),
         "status": missing or ("problems" if problems else "ok"),
         "snapshot_id": found["snapshot_id"],
         "problems": [asdict(problem) for problem in problems],
+        "collisions": [collision.to_json() for collision in checked.collisions],
         "skipped": found["skipped"],
         "text_only": found.get("text_only_files", {}),
         "degraded": found.get("degraded", False),
         "errors": found.get("errors", []),
-        "notices": found["notices"],
+        "notices": [*found["notices"], *checked.notices],
     }
     lines = [f"problem: {problem.message}" for problem in problems]
     if missing:
@@ -39,6 +44,10 @@ def run(call: Call) -> Answer:
             for limit, paths in found["text_only_files"].items()
             for path in paths
         ]
-    for notice in found["notices"]:
+    for collision in checked.collisions:
+        lines.append(output.name(f"collision: {collision.line()}"))
+    if checked.collisions:
+        lines.append("  next: rename one of them, or list it in .gitindexignore")
+    for notice in data["notices"]:
         lines += [f"notice: {notice['message']}", f"  next: {notice['next']}"]
     return Answer(data, "\n".join(lines), 3 if missing else 4 if problems else 0)

@@ -16,6 +16,7 @@ from gitindex.model.changes import ChangeSet
 from gitindex.model.manifest import FileError, Manifest
 from gitindex.model.paths import casefold_key
 from gitindex.model.records import FileRecord, OverlayEntry
+from gitindex.model.rulefiles import is_rule_file
 from gitindex.model.skips import Skip
 from gitindex.model.textonly import BUDGET
 from gitindex.source.candidate import LINK, SUBMODULE, UNKNOWN, Candidate, Content, Source
@@ -88,7 +89,8 @@ class Planner:
         coming = [work.key for work in write if work.skip is None]
         # A degraded snapshot may hold a collision between files that did not change since.
         tolerated = kept if self._view is not None and self._view.manifest.degraded else []
-        self._check_collisions([*coming, *tolerated], gone)
+        skipped = [work.key for work in write if work.skip is not None]
+        self._check_collisions([*coming, *tolerated], leaving={*gone, *skipped})
         return self._finish(write, gone, before)
 
     def _candidates(self, whole: bool) -> Mapping[str, Candidate | None]:
@@ -108,7 +110,7 @@ class Planner:
             return Work(item.key, item.blob, False, None, self._preset(item, item.skip))
         skip = self._policy.path_skip(item.key, item.mode)
         if skip is not None:
-            return Work(item.key, item.blob, item.mode == LINK, None, skip)
+            return Work(item.key, self._ignored_blob(item), item.mode == LINK, None, skip)
         if self._view is None and item.work and item.mode != LINK:
             return Work(item.key, UNKNOWN, False, item)  # everything is new: read it once, when it is written
         content = self._identified(item)
@@ -121,6 +123,12 @@ class Planner:
             return Work(item.key, "", False, None, Skip.UNREADABLE)
         named = item._replace(blob=content.blob)
         return self._linked(named) if item.mode == LINK else Work(item.key, content.blob, False, named)
+
+    def _ignored_blob(self, item: Candidate) -> str:
+        """Bytes of an ignored file matter only when they are rules about others: then an edit is a change (CF-2)."""
+        if not item.work or item.mode == LINK or not is_rule_file(item.key):
+            return item.blob
+        return self._identified(item).blob
 
     def _identified(self, item: Candidate) -> Content:
         if not item.work:
@@ -184,7 +192,7 @@ class Planner:
             if any(path.startswith(f"{key}/") for path in gone):
                 self._failures.append(FileError("unreadable_file", f"cannot read {key}/", key))
 
-    def _check_collisions(self, keys: list[str], gone: list[str]) -> None:
+    def _check_collisions(self, keys: list[str], leaving: set[str]) -> None:
         """Two indexed paths that one case-insensitive file system cannot both hold (EL-2)."""
         for key, other in self._source.twins:
             self._failures.append(
@@ -192,7 +200,6 @@ class Planner:
             )
         coming: dict[str, str] = {}
         told: set[frozenset[str]] = set()
-        leaving = set(gone)
         for key in keys:
             rivals = {coming.get(casefold_key(key), key)}
             if self._view is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from gitindex.errors import IncompatibleVersion, StoreCorrupt
 from gitindex.lifecycle import retention
 from gitindex.model.ids import ulid
-from gitindex.store import atomic, lease, manifests, readers, steps
+from gitindex.store import atomic, compatibility, lease, manifests, readers, steps
 from gitindex.store.layout import Layout
 
 
@@ -38,7 +38,9 @@ class GcReport:
 
 
 def plan(layout: Layout, now_ms: int, holder: str = "") -> GcPlan:
-    """What may go. Raises StoreCorrupt when the active snapshot cannot be read: then nothing may."""
+    """What may go. Raises StoreCorrupt when the active snapshot cannot be read, IncompatibleVersion when anything is
+    of a newer release: then nothing may."""
+    compatibility.refuse_newer(layout)
     active = manifests.active_id(layout)
     if active is None:
         raise StoreCorrupt(f"store {layout.id} has no active snapshot", hint="gitindex repair")

@@ -22,7 +22,12 @@ MATRIX: dict[str, Range] = {
     "lexical": Range(1, 1, 1),
     "scip_facts": Range(2, 2, 2),
     "control": Range(1, 1, 1),
+    "query_answer": Range(1, 1, 1),
+    "status_answer": Range(1, 1, 1),
+    "health_answer": Range(1, 1, 1),
 }
+_ANSWERS = ("query_answer", "status_answer", "health_answer")  # JSON for programs: nothing of them is stored
+_UPDATE = "update gitindex"
 
 
 def check(kind: str, version: object, where: str) -> None:
@@ -36,12 +41,22 @@ def check(kind: str, version: object, where: str) -> None:
     newer = isinstance(version, int) and version > span.maximum
     raise IncompatibleVersion(
         f"{kind} {where} has schema version {version!r}; this release reads {span.minimum} to {span.maximum}",
-        hint="update gitindex" if newer else "gitindex upgrade-store",
+        hint=_UPDATE if newer else "gitindex upgrade-store",
         artifact=kind,
         version=version,
     )
 
 
+def is_newer(error: IncompatibleVersion) -> bool:
+    """Was what could not be read written by a newer release, rather than by an older one?"""
+    return error.hint == _UPDATE
+
+
+def answer_version(kind: str) -> dict[str, int]:
+    """The field by which a JSON answer names its schema; `kind` is `query`, `status` or `health`."""
+    return {"schema_version": MATRIX[f"{kind}_answer"].current}
+
+
 def written() -> dict[str, int]:
-    """What a fingerprint covers: a new schema is a new index."""
-    return {kind: span.current for kind, span in sorted(MATRIX.items())}
+    """What a fingerprint covers: a new schema of anything stored is a new index."""
+    return {kind: span.current for kind, span in sorted(MATRIX.items()) if kind not in _ANSWERS}

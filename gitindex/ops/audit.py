@@ -9,12 +9,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gitindex import gate
-from gitindex.errors import IntegrityError, StoreCorrupt
+from gitindex.errors import GitindexError, IntegrityError, StoreCorrupt
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import check, control
 from gitindex.lifecycle.check import Problem
 from gitindex.lifecycle.digest import Digest, digest
+from gitindex.model import versions
 from gitindex.ops.codebase import Codebase, assemble
+from gitindex.ops.collisions import Collision, find_present_collisions, find_stored_collisions
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
 from gitindex.store import manifests
@@ -38,6 +40,7 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
+            **versions.answer_version("health"),
             "status": "ok" if self.clean else "problems",
             "snapshot_id": self.snapshot_id,
             **asdict(self.digest),
@@ -53,7 +56,7 @@ def audit(
 ) -> Audit:
     """Digest the live view and check it; with `rebuild`, compare with a clean build of the same tree.
 
-    Raises StoreCorrupt without a snapshot, ChecksumMismatch when the view cannot even be read.
+    Raises Gated without a snapshot, StoreCorrupt when the view cannot even be read.
     """
     with _open(codebase) as view:
         problems = check.damaged(view)
@@ -77,12 +80,37 @@ def audit(
         return Audit(found, tuple(flaws), view.manifest.snapshot_id, clean)
 
 
-def health(codebase: Codebase) -> list[Problem]:
+@dataclass(frozen=True, slots=True)
+class Health:
+    """`collisions` are no damage: the snapshot is what was asked for, or the next strict sync is refused."""
+
+    problems: tuple[Problem, ...]
+    collisions: tuple[Collision, ...] = ()
+    notices: tuple[dict[str, str], ...] = ()  # what could not be looked at, and why
+
+
+def health(codebase: Codebase) -> Health:
     """Every problem of the active snapshot, without stopping at the first."""
     with open_active(codebase.layout) or nullcontext() as view:
         if view is None:
-            return [_missing(codebase)]
-        return [*check.inspect(view), *_beside(codebase, view)]
+            return Health((_missing(codebase),))
+        problems = (*check.inspect(view), *_beside(codebase, view))
+        stored = [] if problems else find_stored_collisions(view)
+        return _add_present(codebase, Health(problems, tuple(stored)))
+
+
+def _add_present(codebase: Codebase, found: Health) -> Health:
+    """With the collisions of the working tree that are not stored yet."""
+    try:
+        present = find_present_collisions(codebase)
+    except GitindexError as error:
+        message = f"the working tree was not searched for collisions: {error.message}"
+        notice = {"code": error.code, "message": message, "next": error.hint or "gitindex status"}
+        return replace(found, notices=(notice,))
+    stored = {one.paths for one in found.collisions}
+    return replace(
+        found, collisions=(*found.collisions, *(one for one in present if one.paths not in stored))
+    )
 
 
 def _missing(codebase: Codebase) -> Problem:
@@ -117,11 +145,8 @@ def _lost(layout: Layout, pointed: str | None) -> bool:
 
 
 def _open(codebase: Codebase) -> SnapshotView:
-    view = open_active(codebase.layout)
-    if view is None:
-        missing = _missing(codebase)
-        raise StoreCorrupt(missing.message, hint=WAYS_OUT[missing.code])
-    return view
+    """What is not there is not corrupt: the gate says what there is instead (EN-1)."""
+    return open_active(codebase.layout) or gate.open_gated(codebase)
 
 
 def _rebuild(codebase: Codebase, view: SnapshotView, progress: Progress) -> Digest:

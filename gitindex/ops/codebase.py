@@ -101,6 +101,15 @@ def notices(codebase: Codebase) -> list[dict[str, str]]:
     ]
 
 
+def fingerprints(codebase: Codebase, ignore: str | None) -> dict[str, str | None]:
+    """What an answer was made with (CF-2); `ignore` is that of the snapshot it came from, None without one."""
+    return {
+        "config": codebase.fingerprint,
+        "ignore": ignore,
+        "query": config.query_fingerprint(codebase.settings),
+    }
+
+
 def read_root_file(root: Path, name: str) -> bytes | None:
     """A configuration file at the root of the working tree, None when there is none."""
     with Root(root) as opened:

@@ -42,7 +42,7 @@ def _entry(layout: Layout, mode: str) -> dict[str, Any]:
     if foreign is not None:
         return _described(layout, None, None, "foreign", [foreign.message])
     known = _state(layout, problems)
-    manifest = _manifest(layout, problems)
+    manifest = _manifest(layout, known, problems)
     root = known.canonical_root if known else (manifest.canonical_root if manifest else None)
     if root is not None and not Path(root).is_dir():
         problems.append("the directory is not there")
@@ -76,12 +76,14 @@ def _state(layout: Layout, problems: list[str]) -> StoreState | None:
     return found
 
 
-def _manifest(layout: Layout, problems: list[str]) -> Manifest | None:
+def _manifest(layout: Layout, known: StoreState | None, problems: list[str]) -> Manifest | None:
     """The pointed-at manifest as it reads; the full search of a lost pointer is for `repair`."""
     active = manifests.active_id(layout)
     if active is None:
         if layout.active.exists():
             problems.append("ACTIVE_SNAPSHOT is unreadable")
+        elif known is not None and known.active_snapshot_id is not None:
+            problems.append("ACTIVE_SNAPSHOT is missing")
         return None
     try:
         return manifests.read(layout, active)

@@ -11,6 +11,7 @@ from gitindex.config import Environment
 from gitindex.errors import IncompatibleVersion, IntegrityError
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import check, control
+from gitindex.model import versions
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.report import SyncReport
 from gitindex.ops.sync import sync
@@ -96,7 +97,7 @@ def upgrade(
                 _validate(view)
             return "current", None
         except IncompatibleVersion as error:
-            if error.hint == "update gitindex":
+            if versions.is_newer(error):
                 raise
     return _reindexed(codebase, progress)
 

@@ -11,14 +11,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from gitindex import config, gate
+from gitindex import gate
 from gitindex.errors import Gated, IntegrityError
 from gitindex.extract.embed.protocol import Embedder
 from gitindex.extract.embed.registry import open_embedder
+from gitindex.model import versions
 from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import EmbedSettings
 from gitindex.ops import engines
-from gitindex.ops.codebase import Codebase
+from gitindex.ops.codebase import Codebase, fingerprints
 from gitindex.ops.present import Look, looking
 from gitindex.ops.truth import Truth, truth
 from gitindex.search.hit import Found
@@ -38,7 +39,7 @@ class QueryAnswer:
     found: Found
     snapshot_id: str | None
     truth: Truth | None  # None: there was no snapshot to speak about
-    fingerprints: Mapping[str, str]
+    fingerprints: Mapping[str, str | None]
     stale: bool = False
     hints: Mapping[str, Any] = field(default_factory=dict)
     sync_skipped: str = ""  # why `--sync` synced nothing
@@ -46,6 +47,7 @@ class QueryAnswer:
     def to_json(self) -> dict[str, Any]:
         found = self.found
         answer: dict[str, Any] = {
+            **versions.answer_version("query"),
             "status": "ok",
             "snapshot_id": self.snapshot_id,
             "results": [item.to_json() for item in found.hits],
@@ -97,7 +99,7 @@ def query(
                 found = engine.search(request)
         except IntegrityError as error:
             return _damaged(codebase, request, error)
-        prints = _fingerprints(codebase, view.manifest.ignore_fingerprint)
+        prints = fingerprints(codebase, view.manifest.ignore_fingerprint)
         told = truth(codebase, view, begun)
         return QueryAnswer(
             found,
@@ -126,15 +128,7 @@ def _scanned(codebase: Codebase, request: Request, why: str, hints: Mapping[str,
     """Without an index: the eligible files themselves, and the answer says so."""
     from gitindex.ops.scan import scan
 
-    return QueryAnswer(scan(codebase, request, why), None, None, _fingerprints(codebase, ""), hints=hints)
-
-
-def _fingerprints(codebase: Codebase, ignore: str) -> dict[str, str]:
-    return {
-        "config": codebase.fingerprint,
-        "ignore": ignore,
-        "query": config.query_fingerprint(codebase.settings),
-    }
+    return QueryAnswer(scan(codebase, request, why), None, None, fingerprints(codebase, ""), hints=hints)
 
 
 @lru_cache(maxsize=2)

@@ -12,14 +12,14 @@ from gitindex import gate
 from gitindex.errors import UnsafePath
 from gitindex.files.safeopen import Root
 from gitindex.gate import Admission
-from gitindex.model import paths
+from gitindex.model import paths, versions
 from gitindex.model.frozen import frozen
 from gitindex.navigate.layer import Layers
 from gitindex.navigate.semantic import SemanticLayer
 from gitindex.navigate.shifted import ShiftedLayer
 from gitindex.navigate.syntactic import SyntacticLayer
 from gitindex.navigate.text import Texts
-from gitindex.ops.codebase import Codebase
+from gitindex.ops.codebase import Codebase, fingerprints
 from gitindex.ops.present import Look, looking
 from gitindex.ops.truth import truth
 from gitindex.view.snapshot import SnapshotView
@@ -71,11 +71,13 @@ class Reading:
         return Layers([exact, ShiftedLayer(self.view, self.texts, exact, below), below])
 
     def answer(self, status: str, **values: Any) -> dict[str, Any]:
-        """An answer with the snapshot it came from and the truths about it."""
+        """An answer with the snapshot it came from, what that was made with, and the truths about it."""
+        manifest = self.view.manifest
+        head = {**versions.answer_version("query"), "status": status, "snapshot_id": manifest.snapshot_id}
+        made = {"fingerprints": fingerprints(self.codebase, manifest.ignore_fingerprint)}
         truths = truth(self.codebase, self.view, self.look).to_json()
-        head = {"status": status, "snapshot_id": self.view.manifest.snapshot_id}
         skipped = {"sync_skipped": self.sync_skipped} if self.sync_skipped else {}
-        return {**head, **values, **truths, **self.admission.to_json(), **skipped}
+        return {**head, **values, **made, **truths, **self.admission.to_json(), **skipped}
 
     def key(self, text: str) -> str:
         """The path key a person means: from where they stand, else from the root.

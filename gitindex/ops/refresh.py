@@ -33,6 +33,7 @@ from gitindex.semantic.scope import Scope, scope
 from gitindex.store import manifests
 
 _POLL_SECONDS = 0.1
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 UNAVAILABLE, CURRENT, QUEUED = "unavailable", "current", "queued"
 REFRESHED, FAILED, SUPERSEDED = "refreshed", "failed", "superseded"
 _OUTCOMES = {"completed": REFRESHED, "failed": FAILED, "superseded": SUPERSEDED}
@@ -117,9 +118,10 @@ def opened_control(codebase: Codebase) -> Iterator[sqlite3.Connection]:
         try:
             connection = stack.enter_context(closing(control.open_control(path)))
         except sqlite3.DatabaseError as error:
+            damaged = error.sqlite_errorcode & 0xFF in _DAMAGE
             raise SemanticError(
                 f"the queue of refresh jobs cannot be opened: {error}",
-                hint=f"delete {argument(str(path))}: it holds jobs and decisions, no facts",
+                hint="gitindex repair" if damaged else f"ls -ld {argument(str(path))}",
             ) from error
         yield connection
 

@@ -6,9 +6,10 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import asdict
 from typing import Any
 
-from gitindex import config, gate
+from gitindex import gate
 from gitindex.errors import GitError, GitindexError, IncompatibleVersion, IntegrityError
-from gitindex.ops.codebase import Codebase, notices
+from gitindex.model import versions
+from gitindex.ops.codebase import Codebase, fingerprints, notices
 from gitindex.ops.target import SyncOptions, make_plan, open_source
 from gitindex.ops.truth import truth
 from gitindex.store import state
@@ -20,6 +21,7 @@ _LISTED = 20
 def status(codebase: Codebase) -> dict[str, Any]:
     """Never fails for a missing or damaged index: that is a status too."""
     answer: dict[str, Any] = {
+        **versions.answer_version("status"),
         "status": "not_indexed",
         "state": "not_found",
         "root": str(codebase.root),
@@ -34,11 +36,7 @@ def status(codebase: Codebase) -> dict[str, Any]:
         "counts": {},
         "skipped": {},
         "text_only": {},
-        "fingerprints": {
-            "config": codebase.fingerprint,
-            "ignore": None,
-            "query": config.query_fingerprint(codebase.settings),
-        },
+        "fingerprints": fingerprints(codebase, None),
         "semantic": [],
         "trust": None,
         "problems": [],

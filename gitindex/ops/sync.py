@@ -19,7 +19,7 @@ from gitindex.ops.present import Look
 from gitindex.ops.report import SyncReport, elapsed, unchanged
 from gitindex.ops.target import Outlook, SyncOptions, make_plan, open_source
 from gitindex.source.gittree import differs
-from gitindex.store import log, state
+from gitindex.store import compatibility, log, state
 from gitindex.view.snapshot import SnapshotView, open_active
 
 if TYPE_CHECKING:
@@ -34,13 +34,15 @@ def sync(
 ) -> SyncReport:
     """Index what changed and publish it. `look` is one the caller began before; without it git is asked now.
 
-    Raises LeaseHeld, LeaseLost, PublishBlocked, GitError, IntegrityError, StorageFull, StoreUnwritable.
+    Raises LeaseHeld, LeaseLost, PublishBlocked, GitError, IntegrityError, IncompatibleVersion, StorageFull,
+    StoreUnwritable.
     """
     chosen = options or SyncOptions()
     started = time.monotonic()
     with ExitStack() as stack:
         seen = None if chosen.full else _outlook(codebase, chosen, look, stack)
         if seen is not None and seen.settled:
+            compatibility.check_control_files(codebase.layout)
             state.touch_used(codebase.layout)
             return unchanged(seen.view.manifest, started)
         return _publish(codebase, chosen, progress, started, seen)

@@ -13,8 +13,10 @@ from gitindex.indexing.plan import Plan, Planner
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
 from gitindex.model.manifest import Manifest
+from gitindex.model.rulefiles import GIT_NAME, is_rule_file
 from gitindex.ops.codebase import Codebase, read_root_file
 from gitindex.ops.eligible import make_policy
+from gitindex.ops.hiddenrules import add_hidden_rules, read_hidden_git_rules
 from gitindex.source.candidate import Source
 from gitindex.source.directory import DirectorySource
 from gitindex.source.gittree import GitSource, open_commit, open_worktree
@@ -81,6 +83,8 @@ def make_plan(
     rules = ignore_bytes(codebase, source, options)
     planner = Planner(view, source, make_policy(codebase.settings, rules))
     plan = planner.plan(whole=whole or (view is not None and _rules_changed(view, source, rules)))
+    if not options.commit_only:
+        plan = add_hidden_rules(plan, codebase, view, source)
     if options.share is None:
         return plan
     return replace(plan, write=tuple(work for work in plan.write if options.share(work.key)))
@@ -111,15 +115,14 @@ def ignore_fingerprint(
 ) -> str:
     """Recomputed only when an ignore file changed: otherwise the parent's still holds (CF-2)."""
     touched = {*outcome.written, *outcome.plan.gone}
-    if parent is not None and not any(_is_ignore_file(path) for path in touched):
+    if parent is not None and not any(map(is_rule_file, touched)):
         return parent.ignore_fingerprint
-    found = [item for path, item in source.all().items() if _is_ignore_file(path) and item.skip is None]
+    found = [item for path, item in source.all().items() if is_rule_file(path) and item.skip is None]
     files = {item.key: content.data for item, content in source.read(found)}
     rules = ignore_bytes(codebase, source, options)
     if rules is not None:
         files[config.IGNORE_NAME] = rules
+    hidden = None if options.commit_only else read_hidden_git_rules(codebase, source)
+    if hidden is not None:
+        files[GIT_NAME] = hidden
     return fingerprint(files)
-
-
-def _is_ignore_file(path: str) -> bool:
-    return path == config.IGNORE_NAME or path.rpartition("/")[2] == ".gitignore"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseLost, StoreCorrupt
 from gitindex.model import manifest as manifest_model
+from gitindex.model import versions
 from gitindex.model.ids import born_ms, ulid
 from gitindex.model.manifest import Manifest
 from gitindex.store import atomic, sealed, state
@@ -75,7 +76,8 @@ def active_id(layout: Layout) -> str | None:
 def active(layout: Layout) -> Manifest | None:
     """The active manifest, or the newest that passes full checks when the pointer or its target is lost (SN-11).
 
-    None: the store has never published. Raises StoreCorrupt when snapshots exist but none is whole.
+    None: the store has never published. Raises StoreCorrupt when it has and no snapshot is whole, IncompatibleVersion
+    when the pointer leads, or might have led, to a snapshot of another release.
     """
     pointed = active_id(layout)
     if pointed is not None:
@@ -83,7 +85,7 @@ def active(layout: Layout) -> Manifest | None:
             return read(layout, pointed)
         except StoreCorrupt:
             return _newest_whole(layout, besides=pointed)
-    if not layout.active.exists() and (not ids(layout) or _never_published(layout)):
+    if not layout.active.exists() and _never_published(layout):
         return None
     return _newest_whole(layout, besides=None)
 
@@ -100,16 +102,16 @@ def highest_epoch(layout: Layout, snapshot_ids: Iterable[str]) -> int:
 def _never_published(layout: Layout) -> bool:
     """No pointer because there never was one: what lies here is of a first publish that died before its swap."""
     known = state.read(layout)
-    return known is not None and known.active_snapshot_id is None
+    return not ids(layout) if known is None else known.active_snapshot_id is None
 
 
-def _newest_whole(layout: Layout, besides: str | None) -> Manifest | None:
+def _newest_whole(layout: Layout, besides: str | None) -> Manifest:
     """The whole snapshot of the latest lease: a clock that went back made ids that say otherwise (LE-3)."""
     candidates = []
     for found in ids(layout):
-        with suppress(IntegrityError, IncompatibleVersion, OSError):
+        with suppress(IntegrityError, OSError):
             if found != besides:
-                candidates.append(read(layout, found))
+                candidates.extend(_read_unless_older(layout, found))
     candidates.sort(key=lambda one: (one.lease_epoch, one.snapshot_id), reverse=True)
     for manifest in candidates:
         with suppress(IntegrityError, OSError):
@@ -117,11 +119,19 @@ def _newest_whole(layout: Layout, besides: str | None) -> Manifest | None:
             for artifact in manifest.artifacts():
                 verifier.rehash(artifact)
             return manifest
-    if besides is None and not layout.active.exists():
-        return None  # only unfinished publishes: nothing was ever active
     raise StoreCorrupt(
         f"store {layout.id} is corrupt: no snapshot passes its checks", hint="gitindex sync --full"
     )
+
+
+def _read_unless_older(layout: Layout, snapshot_id: str) -> list[Manifest]:
+    """A manifest of an older release is passed over; one of a newer release means that the store is not ours."""
+    try:
+        return [read(layout, snapshot_id)]
+    except IncompatibleVersion as error:
+        if versions.is_newer(error):
+            raise
+        return []
 
 
 def activate(layout: Layout, snapshot_id: str, epoch: int) -> None:

@@ -42,7 +42,8 @@ Compose = Callable[[tuple[Segment, ...], tuple[Artifact, ...], Artifact], Manife
 
 
 def begin(layout: Layout, txn: str) -> Path:
-    """A fresh staging directory."""
+    """A fresh staging directory. Raises IncompatibleVersion for a store of another release (ST-6)."""
+    state.read(layout)
     steps.reach("publish.stage")
     folder = layout.transaction(txn)
     atomic.make_folder(folder)

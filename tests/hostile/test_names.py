@@ -90,6 +90,39 @@ def test_a_collision_within_the_first_build_is_seen_too(repo: GitRepo):
     assert "lib/a.py" in ran.json["error"]["message"]
 
 
+def health_of(repo: GitRepo) -> tuple[int, list[dict]]:
+    ran = harness.cli("health", "--json", "--path", str(repo.root))
+    return ran.code, ran.json["collisions"]
+
+
+def test_health_lists_collisions(repo: GitRepo):
+    """EL-2: those that block the next sync, and those that a degraded one let in, with every colliding path."""
+    repo.commit("fine", **{"Readme.md": "# One\n"})
+    harness.index(repo.root)
+    assert health_of(repo) == (0, [])
+    repo.commit("collides", **{"README.md": "# Two\n", "Lib/a.py": "A = 1\n", "lib/a.py": "A = 2\n"})
+    pairs = [["Lib/a.py", "lib/a.py"], ["README.md", "Readme.md"]]
+    told = [{"kind": "case", "paths": pair, "stored": False} for pair in pairs]
+    assert health_of(repo) == (0, told)
+    harness.index(repo.root, allow_degraded=True)
+    assert health_of(repo) == (0, [{**one, "stored": True} for one in told])
+    text = harness.cli("health", "--path", str(repo.root)).out
+    assert "collision: 'README.md' and 'Readme.md' differ only in case" in text
+    repo.write(".gitindexignore", "/README.md\n/lib\n")
+    harness.index(repo.root)
+    assert health_of(repo) == (0, [])
+
+
+def test_health_lists_two_spellings_of_one_name(repo: GitRepo):
+    """EL-2: also when the one that counts is stored."""
+    composed, decomposed = (unicodedata.normalize(form, "é.py") for form in ("NFC", "NFD"))
+    repo.git("config", "core.precomposeunicode", "false")
+    repo.commit("twins", **{composed: "A = 1\n", decomposed: "B = 2\n"})
+    harness.index(repo.root, allow_degraded=True)
+    told = {"kind": "normalisation", "paths": [composed, decomposed], "stored": False}
+    assert health_of(repo) == (0, [told])
+
+
 def test_nfc_and_nfd_twins(repo: GitRepo):
     """EL-2: one path key, two spellings on disk: told apart, reported, healed by removing one."""
     composed, decomposed = (unicodedata.normalize(form, "é.py") for form in ("NFC", "NFD"))

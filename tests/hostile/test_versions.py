@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from gitindex.errors import IncompatibleVersion
 from gitindex.model import versions
 from gitindex.store import integrity, manifests, sealed
+from gitindex.store.layout import Layout
 from tests import harness
 from tests.gitrepo import GitRepo
+from tests.house.graph import REPOSITORY
 
 
 @pytest.fixture
@@ -67,6 +70,55 @@ def test_too_new_is_refused_by_name(kind: str, indexed: GitRepo):
     assert status.code == (0 if kind == "writer_lease" else 8), status.out
 
 
+@pytest.mark.parametrize("kind", ["manifest", "chunk_rows", "index_state", "writer_lease", "facts"])
+@pytest.mark.parametrize("command", [("sync",), ("gc",), ("gc", "--dry-run"), ("compact",)], ids=" ".join)
+def test_too_new_is_refused_where_nothing_is_to_be_done(
+    command: tuple[str, ...], kind: str, indexed: GitRepo
+):
+    """ST-6: an idle sync and a collection read little of a store; they are refused all the same, before any change."""
+    indexed.commit("two", **{"b.py": "B = 1\n"})
+    harness.index(indexed.root)
+    name = rewrite(indexed, kind, 99)
+    layout = harness.codebase(indexed.root).layout
+    before = manifests.ids(layout)
+    ran = harness.cli(*command, "--json", "--path", str(indexed.root))
+    assert ran.code == 8, ran.out
+    assert name in ran.json["error"]["message"]
+    assert ran.json["error"]["hint"] == "update gitindex"
+    assert manifests.ids(layout) == before
+
+
+def rewrite_manifest(layout: Layout, snapshot_id: str) -> None:
+    path = layout.manifest(snapshot_id)
+    data = sealed.opened(json.loads(path.read_bytes()))
+    sealed.write(path, {**data, "schema_version": 99})
+
+
+def test_a_collection_keeps_what_a_newer_release_published(indexed: GitRepo):
+    """ST-6, SN-9: a retained manifest that only a newer release reads is not taken for one that keeps nothing alive."""
+    layout = harness.codebase(indexed.root).layout
+    first = manifests.active_id(layout)
+    assert first
+    indexed.commit("two", **{"a.py": "def alpha():\n    return 2\n"})
+    harness.index(indexed.root)
+    rewrite_manifest(layout, first)
+    assert harness.cli("gc", "--path", str(indexed.root)).code == 8
+    assert layout.manifest(first).exists()
+
+
+def test_a_lost_pointer_among_newer_manifests(indexed: GitRepo):
+    """ST-6, SN-11: where the pointer may have named a snapshot of a newer release, no older one is chosen for it."""
+    layout = harness.codebase(indexed.root).layout
+    indexed.commit("two", **{"b.py": "B = 1\n"})
+    harness.index(indexed.root)
+    newest = manifests.active_id(layout)
+    assert newest
+    rewrite_manifest(layout, newest)
+    layout.active.unlink()
+    for command in ("sync", "gc", "health", "audit", "repair"):
+        assert harness.cli(command, "--path", str(indexed.root)).code == 8, command
+
+
 @pytest.mark.parametrize("kind", ["manifest", "chunk_rows", "facts"])
 def test_too_old_is_upgraded(kind: str, indexed: GitRepo, tmp_path):
     """ST-6: the message says how; `upgrade-store` reindexes and publishes."""
@@ -92,7 +144,8 @@ def test_a_store_of_an_older_release_is_upgraded(repo: GitRepo, tmp_path, monkey
     assert harness.cli("search", "alpha", *at).json["status"] == "requires_reindex"
     health = harness.cli("health", *at)
     assert (health.code, health.json["status"]) == (3, "requires_reindex")
-    assert harness.cli("audit", *at).json["error"]["hint"] == "gitindex upgrade-store"
+    audit = harness.cli("audit", *at)
+    assert (audit.code, audit.json["status"]) == (3, "requires_reindex")
     assert harness.cli("upgrade-store", *at).json["outcome"] == "reindexed"
     assert harness.cli("upgrade-store", *at).json["outcome"] == "current"
     assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
@@ -125,3 +178,18 @@ def test_the_matrix_is_sound(kind: str):
             versions.check(kind, wrong, "here")
         assert kind in caught.value.message
         assert caught.value.exit_code == 8
+
+
+def test_versions_of_answers_are_no_part_of_a_store(indexed: GitRepo, monkeypatch: pytest.MonkeyPatch):
+    """CF-2: another shape of an answer is no reason to index anything again."""
+    before = harness.codebase(indexed.root).fingerprint
+    for kind in ("query_answer", "status_answer", "health_answer"):
+        monkeypatch.setitem(versions.MATRIX, kind, versions.Range(1, 2, 2))
+    assert harness.codebase(indexed.root).fingerprint == before
+
+
+def test_the_matrix_is_documented():
+    """ST-6: docs/format.md lists every kind with what this release reads and writes."""
+    page = (REPOSITORY / "docs" / "format.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| (\d+) to (\d+) \| (\d+) \|$", page, re.M)
+    assert {kind: tuple(map(int, numbers)) for kind, *numbers in rows} == versions.MATRIX

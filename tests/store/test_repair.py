@@ -228,6 +228,8 @@ def test_a_damaged_queue(repo: GitRepo):
     layout.control.write_bytes(b"no database at all" * 500)
     ran = harness.cli("health", "--json", "--path", str(repo.root))
     assert (ran.code, [one["artifact"] for one in ran.json["problems"]]) == (4, ["control.sqlite"])
+    ran = harness.cli("jobs", "--json", "--path", str(repo.root))
+    assert (ran.code, ran.json["error"]["hint"]) == (1, "gitindex repair"), ran.out
     ran = harness.cli("repair", "--json", "--path", str(repo.root))
     assert (ran.code, ran.json["scope"], ran.json["damaged"]) == (0, "control", ["control.sqlite"])
     assert harness.cli("health", "--path", str(repo.root)).code == 0

@@ -1,0 +1,10 @@
+"""The files whose rules decide which other files are indexed (CF-2)."""
+
+from __future__ import annotations
+
+IGNORE_NAME = ".gitindexignore"  # at the root only
+GIT_NAME = ".gitignore"  # in any directory
+
+
+def is_rule_file(path: str) -> bool:
+    return path == IGNORE_NAME or path.rpartition("/")[2] == GIT_NAME

@@ -1,0 +1,42 @@
+"""Refusing stores of newer releases (ST-6), also for commands that would change a store without reading all of it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from gitindex.errors import IncompatibleVersion, IntegrityError, StoreCorrupt
+from gitindex.model import versions
+from gitindex.model.manifest import Manifest
+from gitindex.segment.facts import Facts
+from gitindex.store import lease, manifests, state
+from gitindex.store.layout import Layout
+
+
+def check_control_files(layout: Layout) -> None:
+    """Raises IncompatibleVersion for a state file or a lease of another release. Damage is not looked for."""
+    state.read(layout)
+    with suppress(StoreCorrupt):
+        lease.read(layout)
+
+
+def refuse_newer(layout: Layout) -> None:
+    """Raises IncompatibleVersion when anything of the store was written by a newer release.
+
+    An older manifest that cannot be read any more is no reason to refuse, nor is damage.
+    """
+    check_control_files(layout)
+    active = manifests.active_id(layout)
+    for snapshot_id in manifests.ids(layout):
+        with suppress(IntegrityError):
+            try:
+                manifest = manifests.read(layout, snapshot_id)
+                if snapshot_id == active:
+                    _open_facts(layout, manifest)
+            except IncompatibleVersion as error:
+                if versions.is_newer(error):
+                    raise
+
+
+def _open_facts(layout: Layout, manifest: Manifest) -> None:
+    for segment in manifest.segments:
+        Facts(layout.facts(segment.id)).close()
