@@ -96,6 +96,10 @@ class PublishBlocked(GitindexError):
     code = "publish_blocked"
 
 
+class GateRefused(PublishBlocked):
+    """What was written is not what was planned: an engine lost something. Writing it again may help."""
+
+
 class EmbeddingError(GitindexError):
     code = "embedding"
 

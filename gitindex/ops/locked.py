@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitindex import config
+from gitindex.errors import GateRefused
 from gitindex.extract import sandbox
 from gitindex.extract.embed.registry import open_embedder
 from gitindex.git.repo import tracked
@@ -30,7 +31,7 @@ from gitindex.ops.report import SyncReport, published, unchanged
 from gitindex.ops.target import Outlook, SyncOptions, ignore_fingerprint, make_plan, open_source
 from gitindex.segment import chunks
 from gitindex.source.candidate import Source
-from gitindex.store import atomic, lease, manifests, publish, state, steps, stores
+from gitindex.store import atomic, lease, log, manifests, publish, state, steps, stores
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.progress import failure_noted, indexing_state
@@ -77,19 +78,30 @@ def locked_sync(
             return unchanged(base.adopt(held, source.state), started)
         if not options.allow_degraded:
             refuse_failures(plan)
-        planned = time.monotonic()
         if plan.write and crew is None:
             sandbox.prepare()
         job = Job(codebase, options, held, snapshot_id, base, source, progress, crew)
-        with indexing_state(layout, rebuild=base.view is None) as track, steps.timed() as heard:
-            task = _task(job, track)
-            outcome = write(task, plan)
-            if not options.allow_degraded:
-                refuse_failures(replace(plan, errors=outcome.errors))
-            written = time.monotonic()
-            manifest = _publish(job, outcome, {"plan": planned - started, "write": written - planned})
-        phases = steps.phases(heard)
-        return published(manifest, outcome, task.vectors, phases, started, written, base.seeded_from)
+        try:
+            return _write_and_publish(job, plan, started)
+        except GateRefused as error:
+            log.append(layout, "publish_retried", code=error.code)
+            again = manifests.next_id(layout, ulid())
+            stack.callback(atomic.remove_tree, layout.transaction(again))
+            return _write_and_publish(replace(job, snapshot_id=again, crew=None), plan, started)
+
+
+def _write_and_publish(job: Job, plan: Plan, started: float) -> SyncReport:
+    """Raises GateRefused when what was written is not what was planned; nothing of it is visible then."""
+    planned = time.monotonic()
+    with indexing_state(job.codebase.layout, rebuild=job.parent is None) as track, steps.timed() as heard:
+        task = _task(job, track)
+        outcome = write(task, plan)
+        if not job.options.allow_degraded:
+            refuse_failures(replace(plan, errors=outcome.errors))
+        written = time.monotonic()
+        manifest = _publish(job, outcome, {"plan": planned - started, "write": written - planned})
+    phases = steps.phases(heard)
+    return published(manifest, outcome, task.vectors, phases, started, written, job.base.seeded_from)
 
 
 def _current(seen: Outlook, held: lease.Lease, layout: Layout) -> bool:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitindex.errors import IntegrityError, PublishBlocked
+from gitindex.errors import GateRefused, IntegrityError
 from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
 from gitindex.segment import chunks, lexical
 from gitindex.segment.facts import Facts
@@ -61,7 +61,7 @@ def publish(
 ) -> Manifest:
     """Make `staged` the active snapshot. `confirm` is the last to speak: what it raises stops the swap.
 
-    Raises LeaseLost, PublishBlocked, ChecksumMismatch, StorageFull, StoreUnwritable: then nothing changed.
+    Raises LeaseLost, GateRefused, ChecksumMismatch, StorageFull, StoreUnwritable: then nothing changed.
     """
     with atomic.storage(layout.base):
         steps.reach("publish.flush")
@@ -126,7 +126,7 @@ def _withdrawn_if_refused(layout: Layout, snapshot_id: str) -> Iterator[None]:
     """A lost pointer must not choose a snapshot that the gate refused (SN-11)."""
     try:
         yield
-    except (PublishBlocked, IntegrityError):
+    except (GateRefused, IntegrityError):
         atomic.remove_tree(layout.snapshot(snapshot_id))
         raise
 
@@ -217,7 +217,7 @@ def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier
 def _read_back(layout: Layout, manifest: Manifest) -> Manifest:
     stored = manifests.read(layout, manifest.snapshot_id)
     if stored != manifest:
-        raise PublishBlocked(
+        raise GateRefused(
             f"manifest {manifest.snapshot_id} does not read back as written", hint="gitindex sync"
         )
     return stored
@@ -226,12 +226,12 @@ def _read_back(layout: Layout, manifest: Manifest) -> Manifest:
 def _check_counts(layout: Layout, manifest: Manifest) -> None:
     documents = lexical.LexicalIndex(layout.lexical(manifest.snapshot_id)).documents
     if documents != manifest.counts.chunks_indexed:
-        raise PublishBlocked(
+        raise GateRefused(
             f"the lexical index holds {documents} chunks, the manifest counts {manifest.counts.chunks_indexed}",
             hint="gitindex sync --full",
         )
     for drift in contents.find_impossible_counts(manifest):
-        raise PublishBlocked(drift, hint="gitindex sync --full")
+        raise GateRefused(drift, hint="gitindex sync --full")
 
 
 def _check_written(layout: Layout, manifest: Manifest, staged: Staged) -> None:
@@ -246,16 +246,14 @@ def _check_written(layout: Layout, manifest: Manifest, staged: Staged) -> None:
 
 def _refuse_flaws(flaws: Iterable[contents.Flaw]) -> None:
     for flaw in flaws:
-        raise PublishBlocked(flaw.message, hint="gitindex sync --full", artifact=flaw.artifact)
+        raise GateRefused(flaw.message, hint="gitindex sync --full", artifact=flaw.artifact)
 
 
 def _check_marker(layout: Layout, manifest: Manifest) -> None:
     """The newest table proves this very snapshot (C-4): from here on its checksum stands for the proof."""
     marker = chunks.read_marker(layout.table(manifest.segments[-1].id))
     if marker is None or marker.get("runId") != manifest.snapshot_id:
-        raise PublishBlocked(
-            f"snapshot {manifest.snapshot_id} has no completion marker", hint="gitindex sync"
-        )
+        raise GateRefused(f"snapshot {manifest.snapshot_id} has no completion marker", hint="gitindex sync")
 
 
 def _check_expected(layout: Layout, staged: Staged) -> None:
@@ -270,7 +268,7 @@ def _check_expected(layout: Layout, staged: Staged) -> None:
 def _refuse_missing(missing: Iterable[str]) -> None:
     names = sorted(missing)
     if names:
-        raise PublishBlocked(
+        raise GateRefused(
             f"{len(names)} changed file(s) are not in the new segment, first {names[0]}", hint="gitindex sync"
         )
 
