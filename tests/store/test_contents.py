@@ -8,14 +8,14 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from gitindex.errors import PublishBlocked
+from gitindex.errors import GateRefused
 from gitindex.model.manifest import Manifest
 from gitindex.segment.chunks import MARKER_KIND
 from gitindex.store import manifests
 from tests import harness
 from tests.gate import forge
 from tests.gitrepo import GitRepo
-from tests.hostile.midway import once_at
+from tests.hostile.midway import during
 
 Change = Callable[[pa.Table], pa.Table]
 
@@ -119,11 +119,12 @@ def test_a_publish_checks_what_it_wrote(change: Change, indexed: GitRepo):
     before = manifests.ids(layout)
     indexed.write("d.py", "def delta():\n    return 4\n")
 
-    def damage() -> None:
-        (table,) = layout.staging.glob("*/*/*.lance")
-        forge.rewrite_rows(table, change)
+    def damage(step: str) -> None:
+        if step == "publish.flush":
+            (table,) = layout.staging.glob("*/*/*.lance")
+            forge.rewrite_rows(table, change)
 
-    with once_at("publish.flush", damage), pytest.raises(PublishBlocked):
+    with during(damage), pytest.raises(GateRefused):
         harness.index(indexed.root)
     assert manifests.ids(layout) == before
     harness.index(indexed.root)
