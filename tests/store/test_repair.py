@@ -160,6 +160,17 @@ def test_every_file_of_a_store(segments: int, damage: str, repo: GitRepo, tmp_pa
     assert harness.cli("audit", "--rebuild", "--path", str(repo.root)).code == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_store_of_forty_segments(damage: str, repo: GitRepo, tmp_path: Path):
+    """SN-11: of the oldest, a middle and the newest of forty segments, every kind of file."""
+    stored = store_of(repo, tmp_path, 40)
+    with harness.view(repo.root) as view:
+        ids = [segment.id for segment in view.manifest.segments]
+    chosen = {ids[0], ids[20], ids[-1]}
+    assert campaign(stored, damage, lambda victim: any(one in victim for one in chosen)) == {}
+
+
 def test_damage_in_every_segment(repo: GitRepo, tmp_path: Path):
     """SN-11: the short form of the campaign."""
     wanted = (
