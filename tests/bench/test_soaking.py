@@ -8,10 +8,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from soaking import distant
 from soaking.invariants import whole
 from soaking.world import TICK_NS, World
 
 from gitindex.errors import IntegrityError
+from gitindex.segment.lexical import LexicalWriter
+from tests.gitrepo import GitRepo
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +71,37 @@ def test_the_shell_of_a_hook_is_waited_for(world: World):
         while not world.stirring():
             time.sleep(0.01)
     world.quiet(seconds=5)
+
+
+@pytest.fixture
+def history(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
+    """Twelve commits, of which those half a history apart count as distant."""
+    for number in range(12):
+        repo.commit(str(number), **{f"m{number % 4}.py": f"def of_{number}():\n    return {number}\n"})
+    monkeypatch.setattr(distant, "_FAR", 4)
+    monkeypatch.setattr(distant, "_NEAR", 1)
+    monkeypatch.setattr(distant, "_REBUILD_EVERY", 2)
+    return repo
+
+
+def test_a_walk_over_distant_commits(history: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """SN-10: the walk syncs, and compares with clean builds."""
+    assert distant.live(history.root, tmp_path, seed=3, syncs=4) is None
+    assert "clean builds compared 2" in capsys.readouterr().out
+
+
+def test_a_walk_tells_of_a_refused_first_try(
+    history: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """SN-4: also when the second try passes."""
+    delete, calls = LexicalWriter.delete, []
+
+    def lose_the_first(writer: LexicalWriter, path: str) -> None:
+        calls.append(path)
+        if len(calls) > 1:
+            delete(writer, path)
+
+    monkeypatch.setattr(LexicalWriter, "delete", lose_the_first)
+    violation = distant.live(history.root, tmp_path, seed=3, syncs=4)
+    assert violation is not None
+    assert "the gate refused the first try" in violation
