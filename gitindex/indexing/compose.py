@@ -13,7 +13,7 @@ from gitindex.store.state import now
 
 
 def count(
-    parent: Manifest | None, before: Iterable[FileRecord], written: Iterable[FileRecord], graves: int
+    parent: Manifest | None, before: Iterable[FileRecord], written: Iterable[FileRecord], tombstones: int
 ) -> Counts:
     """Counts of the live view, kept without looking at what did not change."""
     totals: Counter[str] = Counter()
@@ -45,7 +45,7 @@ def count(
         edges=totals["edges"],
         entities=totals["entities"],
         text_bytes=totals["text"],
-        tombstones_added=graves,
+        tombstones_added=tombstones,
         skipped=_positive(skipped),
         languages=_positive(languages),
         text_only=_positive(text_only),

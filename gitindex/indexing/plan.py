@@ -271,8 +271,8 @@ def changes(plan: Plan, written: Mapping[str, FileRecord]) -> ChangeSet:
     return ChangeSet(tuple(added), tuple(modified), tuple(sorted((*gone, *removed))), tuple(rename))
 
 
-def graves(plan: Plan, changed: ChangeSet, written: Mapping[str, FileRecord]) -> list[tuple[str, str]]:
-    """Tombstones: every path whose older rows must not be seen any more, with the reason."""
+def tombstones(plan: Plan, changed: ChangeSet, written: Mapping[str, FileRecord]) -> list[tuple[str, str]]:
+    """Every path whose older rows must not be seen any more, with the reason."""
     moved = {old for old, _ in changed.rename}
-    buried = [(key, "rename_from" if key in moved else "delete") for key in plan.gone]
-    return buried + [(key, "replace") for key in written if key in plan.before]
+    gone = [(key, "rename_from" if key in moved else "delete") for key in plan.gone]
+    return gone + [(key, "replace") for key in written if key in plan.before]

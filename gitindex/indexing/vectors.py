@@ -46,10 +46,6 @@ class Vectors:
         """Whether every process may open this embedder for itself: whatever is worth a cache is not."""
         return self._cache is None
 
-    @property
-    def identified(self) -> tuple[str, int]:
-        return self.identity, self.dimension
-
     def of(self, chunks: Sequence[Chunk]) -> np.ndarray[Any, Any] | None:
         """One row per chunk, None without an embedder."""
         if self._embedder is None:

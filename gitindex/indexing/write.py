@@ -5,39 +5,38 @@ Nothing here is visible to anybody: `store.publish` makes it so. Memory is bound
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gitindex.extract.collection import no_collection
 from gitindex.files.policy import Policy
 from gitindex.indexing import plan as planning
+from gitindex.indexing.batches import batches
 from gitindex.indexing.compose import count
-from gitindex.indexing.lane import Berth, Extracted, File, Grave, Lane
-from gitindex.indexing.plan import Plan, Work
-from gitindex.indexing.pool import PARALLEL_FROM, extractions
+from gitindex.indexing.extractionpool import PARALLEL_FROM, open_pool
+from gitindex.indexing.indexwriter import BatchWriter, IndexWriter, WriterTarget
+from gitindex.indexing.localwriter import LocalWriter
+from gitindex.indexing.plan import Plan
+from gitindex.indexing.planreader import PlanReader
 from gitindex.indexing.vectors import Vectors
 from gitindex.model.changes import ChangeSet
-from gitindex.model.ids import sha256_hex
 from gitindex.model.manifest import Artifact, Counts, FileError
-from gitindex.model.records import FileRecord, OverlayEntry
+from gitindex.model.records import FileRecord
 from gitindex.model.settings import EmbedSettings, IndexSettings
-from gitindex.model.skips import Skip
 from gitindex.segment import lexical, overlay
-from gitindex.segment.writer import Written
-from gitindex.source.candidate import Content, Source
+from gitindex.source.candidate import Source
 from gitindex.store import atomic, publish
 from gitindex.store.clone import clone_lexical
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
 
 if TYPE_CHECKING:
-    from gitindex.indexing.lanes import Crew
+    from gitindex.indexing.writerpool import WriterPool
 
 Progress = Callable[[str, int, int], None]  # phase, done, total
 _BULK = 200  # files
-_CHECK_EVERY = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Task:
     check: Callable[[], None]  # raises when the lease is lost
     unlist: frozenset[str] = frozenset()  # documents to drop besides those the plan replaces (repair)
     workers: int = 1
-    crew: Crew | None = None  # hired while the plan was made
+    pool: WriterPool | None = None  # started while the plan was made
     progress: Progress = field(default=lambda _phase, _done, _total: None)
 
 
@@ -84,42 +83,70 @@ def _write(task: Task, plan: Plan) -> Outcome:
     folder = publish.begin(task.layout, task.snapshot_id)
     workers = workers_for(sum(work.item is not None for work in plan.write), task.workers)
     if workers > 1 and task.parent is None and task.vectors.cheap:
-        outcome = _side_by_side(task, plan, folder, workers)
-        if outcome is not None:
-            return outcome
+        from gitindex.indexing.writerpool import WriterDied  # only a large tree pays for the import
+
+        try:
+            return _write_in_pool(task, plan, folder, workers)
+        except WriterDied:
+            atomic.remove_tree(folder)
+            folder.mkdir()
+    return _write_here(task, plan, folder, workers)
+
+
+def _write_in_pool(task: Task, plan: Plan, folder: Path, workers: int) -> Outcome:
+    """Raises WriterDied when some file killed the process that indexed it."""
+    from gitindex.indexing.writerpool import PoolWriter, WriterPool
+
+    with task.pool or WriterPool(workers) as pool:
+        writer = PoolWriter(pool, folder, task.snapshot_id, task.settings, task.embedding)
+        return _write_batches(writer, task, plan, folder, {})
+
+
+def _write_here(task: Task, plan: Plan, folder: Path, workers: int) -> Outcome:
     linked = _start_lexical(task, folder / "lexical")
-    return _through(_Careful(task, folder, plan, workers), task, plan, folder, linked)
-
-
-def _side_by_side(task: Task, plan: Plan, folder: Path, workers: int) -> Outcome | None:
-    """None, and an empty folder, when some file killed its lane."""
-    from gitindex.indexing.lanes import Crew, LaneDied, Lanes  # only a large tree pays for the import
-
-    try:
-        with task.crew or Crew(workers) as crew:
-            lanes = Lanes(crew, folder, task.snapshot_id, task.settings, task.embedding)
-            return _through(lanes, task, plan, folder, {})
-    except LaneDied:
-        atomic.remove_tree(folder)
-        folder.mkdir()
-        return None
-
-
-def _through(sink: _Sink, task: Task, plan: Plan, folder: Path, linked: Mapping[int, Artifact]) -> Outcome:
-    run = _Run(task, plan)
-    run.index(sink)
-    plan = run.settled_plan()
-    changed = planning.changes(plan, run.written)
-    buried = planning.graves(plan, changed, run.written)
-    kept = task.parent.manifest if task.parent else None
-    counts = count(kept, plan.before.values() if kept else (), run.written.values(), len(buried))
-    task.check()
-    segments = sink.finish(buried, task.marker(counts))
-    overlay.write(folder / "overlay.jsonl", plan.overlay.values())
-    staged = publish.Staged(folder, segments, _kind(task), linked, frozenset(run.written))
-    return Outcome(
-        staged, plan, run.written, changed, (*plan.errors, *run.errors), counts, *task.vectors.identified
+    target = WriterTarget(
+        folder, folder / "lexical", task.snapshot_id, segment_bytes=task.settings.limits.sync_bytes
     )
+    writer = IndexWriter(target, task.vectors, bulk=len(plan.write) > _BULK)
+    replaced = {path for path, record in plan.before.items() if not record.skip}
+    for path in replaced | task.unlist:
+        writer.lexical.delete(path)
+    with open_pool(workers, task.settings) as pool:
+        return _write_batches(LocalWriter(writer, pool), task, plan, folder, linked)
+
+
+def _write_batches(
+    writer: BatchWriter, task: Task, plan: Plan, folder: Path, linked: Mapping[int, Artifact]
+) -> Outcome:
+    reader = PlanReader(plan, task.source, task.policy)
+    written: dict[str, FileRecord] = {}
+    for batch in batches(reader.read_files(), lambda file: file.size):
+        _collect(writer.write(batch), written, task, plan)
+    _collect(writer.drain(), written, task, plan)
+    plan = reader.final_plan()
+    changed = planning.changes(plan, written)
+    tombstones = planning.tombstones(plan, changed, written)
+    kept = task.parent.manifest if task.parent else None
+    counts = count(kept, plan.before.values() if kept else (), written.values(), len(tombstones))
+    segments = writer.finish(tombstones, task.marker(counts))
+    overlay.write(folder / "overlay.jsonl", plan.overlay.values())
+    return Outcome(
+        staged=publish.Staged(folder, segments, _kind(task), linked, frozenset(written)),
+        plan=plan,
+        written=written,
+        changes=changed,
+        errors=(*plan.errors, *reader.errors),
+        counts=counts,
+        embedder=task.vectors.identity,
+        dimension=task.vectors.dimension,
+    )
+
+
+def _collect(records: list[FileRecord], written: dict[str, FileRecord], task: Task, plan: Plan) -> None:
+    """Raises LeaseLost."""
+    written.update((record.path, record) for record in records)
+    task.check()
+    task.progress("indexing", len(written), len(plan.write))
 
 
 def workers_for(files: int, most: int) -> int:
@@ -137,102 +164,3 @@ def _start_lexical(task: Task, target: Path) -> Mapping[int, Artifact]:
         lexical.create(target)
         return {}
     return clone_lexical(task.parent.manifest, task.parent.verifier, target)
-
-
-class _Sink(Protocol):
-    """Where files go: one lane in this process, or several in others."""
-
-    def fill(self, files: Iterable[File]) -> Iterator[FileRecord]: ...
-
-    def finish(self, graves: Iterable[Grave], marker: dict[str, Any]) -> tuple[Written, ...]: ...
-
-
-class _Careful:
-    """One lane here. Extraction runs apart where there is enough of it, and survives its own death."""
-
-    def __init__(self, task: Task, folder: Path, plan: Plan, workers: int) -> None:
-        room = task.settings.limits.sync_bytes
-        berth = Berth(folder, folder / "lexical", task.snapshot_id, room)
-        self._lane = Lane(berth, task.vectors, bulk=len(plan.write) > _BULK)
-        self._settings = task.settings
-        self._workers = workers
-        for key in {key for key, record in plan.before.items() if not record.skip} | task.unlist:
-            self._lane.words.delete(key)
-
-    def fill(self, files: Iterable[File]) -> Iterator[FileRecord]:
-        skips: list[Extracted] = []
-
-        def readable() -> Iterator[tuple[FileRecord, str, bytes]]:
-            for record, data in files:
-                if data is None:
-                    skips.append((record, None))
-                else:
-                    yield record, record.path, data
-
-        yield from self._lane.add(extractions(readable(), self._settings, self._workers))
-        yield from self._lane.add(skips)
-        self._lane.settle()
-
-    def finish(self, graves: Iterable[Grave], marker: dict[str, Any]) -> tuple[Written, ...]:
-        return self._lane.finish(graves, marker)
-
-
-class _Run:
-    """One pass over the plan's paths."""
-
-    def __init__(self, task: Task, plan: Plan) -> None:
-        self._task = task
-        self._plan = plan
-        self.written: dict[str, FileRecord] = {}
-        self.errors: list[FileError] = []
-        self._vanished: list[str] = []
-        self._stats: dict[str, OverlayEntry] = {}
-
-    def index(self, sink: _Sink) -> None:
-        total = len(self._plan.write)
-        for done, record in enumerate(sink.fill(self._files()), 1):
-            self.written[record.path] = record
-            if done % _CHECK_EVERY == 0:
-                self._task.check()
-            self._task.progress("indexing", done, total)
-
-    def settled_plan(self) -> Plan:
-        """The plan as it came out: files that vanished meanwhile are deletions."""
-        gone = {*self._plan.gone, *(key for key in self._vanished if key in self._plan.before)}
-        return replace(self._plan, gone=tuple(sorted(gone)), overlay={**self._plan.overlay, **self._stats})
-
-    def _files(self) -> Iterator[File]:
-        """Skips first, then what can be read."""
-        for work in self._plan.write:
-            if work.item is None:
-                yield _skipped(work, work.skip or Skip.UNREADABLE, work.size), None
-        yield from self._read([work for work in self._plan.write if work.item is not None])
-
-    def _read(self, works: list[Work]) -> Iterator[File]:
-        contents = self._task.source.read([work.item for work in works if work.item is not None])
-        for work, (_, content) in zip(works, contents, strict=True):
-            record = self._judge(work, content)
-            if record is not None:
-                yield record, None if record.skip else content.data
-
-    def _judge(self, work: Work, content: Content) -> FileRecord | None:
-        """The record of what was really read; None when the file is gone."""
-        if content.vanished:
-            self._vanished.append(work.key)
-            return None
-        if content.error:
-            self.errors.append(FileError("unreadable_file", content.error, work.key))
-            return _skipped(work, Skip.UNREADABLE, 0)
-        if content.stat is not None and not work.link:
-            self._stats[work.key] = content.stat
-        blob = work.blob if work.link else content.blob
-        skip = content.skip or self._task.policy.content_skip(work.key, content.data)
-        if skip is not None:
-            return FileRecord(work.key, blob, content.blob, work.link, content.size, skip)
-        return FileRecord(
-            work.key, blob, content.blob, work.link, content.size, "", file_hash=sha256_hex(content.data)
-        )
-
-
-def _skipped(work: Work, skip: Skip, size: int) -> FileRecord:
-    return FileRecord(work.key, work.blob, "", work.link, size, skip)

@@ -38,7 +38,7 @@ from gitindex.store.progress import failure_noted, indexing_state
 from gitindex.view.snapshot import SnapshotView
 
 if TYPE_CHECKING:
-    from gitindex.indexing.lanes import Crew
+    from gitindex.indexing.writerpool import WriterPool
 
 
 def locked_sync(
@@ -62,13 +62,13 @@ def locked_sync(
         stack.enter_context(failure_noted(layout))
         # A failed try leaves nothing behind.
         stack.callback(atomic.remove_tree, layout.transaction(snapshot_id))
-        crew = None
+        pool = None
         if seen is not None and _current(seen, held, layout):
             base, source, plan = Base(seen.view), seen.source, seen.plan
         else:
             base = choose(codebase, options, stack)
             if base.view is None:
-                crew = _crew(codebase, options, stack)
+                pool = _start_pool(codebase, options, stack)
             source = stack.enter_context(open_source(codebase, options, bulk=base.view is None))
             plan = make_plan(codebase, base.view, source, options, whole=base.whole)
         if _settled(base, plan, source):
@@ -78,16 +78,16 @@ def locked_sync(
             return unchanged(base.adopt(held, source.state), started)
         if not options.allow_degraded:
             refuse_failures(plan)
-        if plan.write and crew is None:
+        if plan.write and pool is None:
             sandbox.prepare()
-        job = Job(codebase, options, held, snapshot_id, base, source, progress, crew)
+        job = Job(codebase, options, held, snapshot_id, base, source, progress, pool)
         try:
             return _write_and_publish(job, plan, started)
         except GateRefused as error:
             log.append(layout, "publish_retried", code=error.code)
             again = manifests.next_id(layout, ulid())
             stack.callback(atomic.remove_tree, layout.transaction(again))
-            return _write_and_publish(replace(job, snapshot_id=again, crew=None), plan, started)
+            return _write_and_publish(replace(job, snapshot_id=again, pool=None), plan, started)
 
 
 def _write_and_publish(job: Job, plan: Plan, started: float) -> SyncReport:
@@ -141,23 +141,23 @@ class Job:
     base: Base
     source: Source
     progress: Progress
-    crew: Crew | None
+    pool: WriterPool | None
 
     @property
     def parent(self) -> SnapshotView | None:
         return self.base.view
 
 
-def _crew(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> Crew | None:
-    """Whoever will write a large tree, hired now: the other cores have nothing to do while git looks and we plan."""
+def _start_pool(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> WriterPool | None:
+    """Start the processes that will write a large tree: other cores are idle while git looks and we plan."""
     workers = _workers(options)
     if workers < 2 or codebase.repo is None or _cached(codebase.settings.embedding):
         return None
     if workers_for(tracked(codebase.repo), workers) < 2:
         return None
-    from gitindex.indexing.lanes import Crew
+    from gitindex.indexing.writerpool import WriterPool
 
-    return stack.enter_context(Crew(workers))
+    return stack.enter_context(WriterPool(workers))
 
 
 def _workers(options: SyncOptions) -> int:
@@ -195,7 +195,7 @@ def _task(job: Job, track: Progress) -> Task:
         marker=lambda counts: marker(root, fingerprint, counts, job.snapshot_id),
         check=job.lease.check,
         workers=_workers(job.options),
-        crew=job.crew,
+        pool=job.pool,
         progress=report,
     )
 

@@ -22,7 +22,7 @@ from gitindex.files.stableread import stable_read
 from gitindex.git.objects import open_objects
 from gitindex.git.repo import Head, Repo, head
 from gitindex.git.status import worktree
-from gitindex.indexing.pool import extract_one
+from gitindex.indexing.extractionpool import extract_one
 from gitindex.model.ids import blob_id
 from gitindex.model.settings import MAX_FILE_BYTES
 from gitindex.ops.codebase import Codebase

@@ -14,7 +14,7 @@ import pytest
 
 from gitindex.extract import frontmatter, limits
 from gitindex.extract.limits import Allowance
-from gitindex.indexing import pool
+from gitindex.indexing import extractionpool
 from gitindex.model.settings import IndexSettings
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -131,7 +131,7 @@ def test_front_matter_of_brackets_never_reaches_the_yaml_parser(monkeypatch: pyt
     import yaml
 
     note = b"---\n" + b"{" * 16_000 + b"\n---\ntext\n"
-    found = pool.extract_one("note.md", note, IndexSettings())
+    found = extractionpool.extract_one("note.md", note, IndexSettings())
     assert found.entity is None
     assert not found.text_only
     monkeypatch.setattr(yaml, "compose", lambda *_, **__: pytest.fail("composed"))

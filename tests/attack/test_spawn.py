@@ -118,7 +118,7 @@ def test_every_worker_process_is_started_without_the_current_directory(hostile: 
             except psutil.Error:
                 continue
         time.sleep(0.02)
-    workers = [found for found in seen.values() if "gitindex.indexing.laneworker" in found[0]]
+    workers = [found for found in seen.values() if "gitindex.indexing.writerprocess" in found[0]]
     assert workers, "a build of this size starts worker processes"
     for words, variables in workers:
         assert variables.get("PYTHONSAFEPATH") == "1" or "-P" in words, words

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitindex.extract.extractor import extract
-from gitindex.indexing.pool import extract_one
+from gitindex.indexing.extractionpool import extract_one
 from gitindex.model.settings import IndexSettings
 
 SUFFIXES = [

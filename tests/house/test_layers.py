@@ -28,11 +28,11 @@ DOORS = {
     "pygit2": {"gitindex.git.objects_pygit2"},
     "cryptography": {"gitindex.trust.keys"},
     "multiprocessing": {
-        "gitindex.indexing.lanes",
-        "gitindex.indexing.laneworker",
+        "gitindex.indexing.writerpool",
+        "gitindex.indexing.writerprocess",
         "gitindex.semantic.shares",
     },
-    "socket": {"gitindex.indexing.lanes"},  # a time limit on a pipe; no network
+    "socket": {"gitindex.indexing.writerpool"},  # a time limit on a pipe; no network
 }
 # Who may open segment files: those that write them, and the one that reads them for everybody else.
 MAY_READ_SEGMENTS = (

@@ -5,24 +5,17 @@ A file that exceeds its limits costs its process and its syntax; every other fil
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Protocol, Self
 
 from gitindex.extract import limits, sandbox
 from gitindex.extract.sandbox import Sandbox, SandboxDied, SandboxStalled
 from gitindex.files.language import language_of
-from gitindex.indexing.batches import batches
 from gitindex.model import textonly
 from gitindex.model.rows import Chunk, Entity, Extraction
 from gitindex.model.settings import IndexSettings
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 Batch = list[tuple[str, bytes]]
-T = TypeVar("T")
 _AHEAD = 3  # batches in flight per worker
 PARALLEL_FROM = 2 * 1024 * 1024  # below this, starting workers costs more than it saves
 _WORKER = "gitindex.extract.worker"
@@ -34,35 +27,53 @@ def extract_one(path: str, data: bytes, settings: IndexSettings) -> Extraction:
         return _extract(box, [(path, data)], settings, limits.Allowance())[0]
 
 
-def extractions(
-    items: Iterable[tuple[T, str, bytes]], settings: IndexSettings, workers: int
-) -> Iterator[tuple[T, Extraction]]:
-    """(tag, path key, bytes) → (tag, extraction), in order."""
-    groups = batches(items, lambda item: len(item[2]))
-    if workers < 2:
-        allowance = limits.Allowance()
-        for group in groups:
-            with sandbox.borrowed() as box:
-                found = _extract(box, _files(group), settings, allowance)
-            yield from zip(_tags(group), found, strict=True)
+class PendingExtractions(Protocol):
+    def result(self) -> list[Extraction]: ...
+
+
+class ExtractionPool(Protocol):
+    """`capacity`: how many batches may be pending before the next one is worth submitting."""
+
+    capacity: int
+
+    def submit(self, batch: Batch) -> PendingExtractions: ...
+
+
+class InlineExtraction:
+    """One sandbox, borrowed for each batch: a few files need neither a pool nor threads."""
+
+    capacity = 0
+
+    def __init__(self, settings: IndexSettings) -> None:
+        self._settings = settings
+        self._allowance = limits.Allowance()
+
+    def submit(self, batch: Batch) -> PendingExtractions:
+        with sandbox.borrowed() as box:
+            return _Extracted(_extract(box, batch, self._settings, self._allowance))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         return
-    with WorkerPool(workers, settings) as pool:
-        waiting: deque[tuple[list[T], Future[list[Extraction]]]] = deque()
-        for group in groups:
-            waiting.append((_tags(group), pool.submit(_files(group))))
-            if len(waiting) > workers * _AHEAD:
-                tags, future = waiting.popleft()
-                yield from zip(tags, future.result(), strict=True)
-        for tags, future in waiting:
-            yield from zip(tags, future.result(), strict=True)
 
 
-class WorkerPool:
+class _Extracted:
+    def __init__(self, extractions: list[Extraction]) -> None:
+        self._extractions = extractions
+
+    def result(self) -> list[Extraction]:
+        return self._extractions
+
+
+class SandboxPool:
     """Sandboxes, with a thread that waits for each."""
 
     def __init__(self, workers: int, settings: IndexSettings) -> None:
         from concurrent.futures import ThreadPoolExecutor  # late: a few files need no threads
 
+        self.capacity = workers * _AHEAD
         self._settings = settings
         self._allowance = limits.Allowance()
         self._boxes = [Sandbox() for _ in range(workers)]
@@ -72,7 +83,7 @@ class WorkerPool:
             self._free.put(box)
         self._threads = ThreadPoolExecutor(workers)
 
-    def submit(self, batch: Batch) -> Future[list[Extraction]]:
+    def submit(self, batch: Batch) -> PendingExtractions:
         return self._threads.submit(self._run, batch)
 
     def _run(self, batch: Batch) -> list[Extraction]:
@@ -90,6 +101,10 @@ class WorkerPool:
         for box in self._boxes:
             box.close()  # a thread that still waits for it finds it gone
         self._threads.shutdown()
+
+
+def open_pool(workers: int, settings: IndexSettings) -> InlineExtraction | SandboxPool:
+    return InlineExtraction(settings) if workers < 2 else SandboxPool(workers, settings)
 
 
 def _extract(
@@ -130,11 +145,3 @@ def _unpacked(found: tuple[Any, ...]) -> Extraction:
     """Chunks and entities as they were; the other rows stay plain tuples, which equal them and are only stored."""
     chunks = tuple(map(Chunk._make, found[8]))
     return Extraction._make((*found[:8], chunks, found[9] and Entity(*found[9]), *found[10:]))
-
-
-def _files(group: list[tuple[T, str, bytes]]) -> Batch:
-    return [(path, data) for _, path, data in group]
-
-
-def _tags(group: list[tuple[T, str, bytes]]) -> list[T]:
-    return [tag for tag, _, _ in group]

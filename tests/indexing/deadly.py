@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from gitindex.extract import extractor, worker
-from gitindex.indexing import lane, laneworker
+from gitindex.indexing import indexwriter, writerprocess
 from gitindex.model.settings import IndexSettings
 
 VICTIM = "m77.py"
@@ -49,10 +49,10 @@ def full(*_: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-if __name__ == "__main__":  # a lane
+if __name__ == "__main__":  # a process of the writer pool
     *_, how, pipe = sys.argv
     if how == "full":
-        lane.Lane.finish = full  # type: ignore[assignment,method-assign]
+        indexwriter.IndexWriter.finish = full  # type: ignore[assignment,method-assign]
     else:
         extractor.extract = {"crash": crash, "stop": stop}[how]  # type: ignore[assignment]
-    laneworker.serve(Connection(int(pipe)))
+    writerprocess.serve(Connection(int(pipe)))

@@ -11,11 +11,23 @@ import pytest
 from gitindex.errors import WorkerFailed
 from gitindex.extract import extractor, sandbox
 from gitindex.extract.sandbox import Sandbox
-from gitindex.indexing import pool
+from gitindex.indexing import extractionpool
+from gitindex.indexing.batches import batches
+from gitindex.model.rows import Extraction
 from gitindex.model.settings import IndexSettings
 
 SETTINGS = IndexSettings()
 FILES = [(at, f"m{at}.py", f"def f{at}():\n    return {at}\n".encode()) for at in range(150)]
+
+
+def extract_all(files: list[tuple[int, str, bytes]], workers: int) -> list[tuple[int, Extraction]]:
+    with extractionpool.open_pool(workers, SETTINGS) as pool:
+        pending = [
+            pool.submit([(path, data) for _, path, data in batch])
+            for batch in batches(files, lambda file: len(file[2]))
+        ]
+        extracted = [extraction for batch in pending for extraction in batch.result()]
+    return [(number, extraction) for (number, _, _), extraction in zip(files, extracted, strict=True)]
 
 
 @pytest.fixture
@@ -27,7 +39,7 @@ def our_worker(monkeypatch: pytest.MonkeyPatch):
         stream = Sandbox.stream
 
         def replaced(self: Sandbox, module: str, function: str, *arguments: object) -> object:
-            return stream(self, "tests.core.deadly", name, *arguments)
+            return stream(self, "tests.indexing.deadly", name, *arguments)
 
         monkeypatch.setattr(Sandbox, "stream", replaced)
 
@@ -36,18 +48,18 @@ def our_worker(monkeypatch: pytest.MonkeyPatch):
 
 def test_processes_and_this_one_agree() -> None:
     here = [(at, extractor.extract(path, data, SETTINGS)) for at, path, data in FILES]
-    assert list(pool.extractions(FILES, SETTINGS, 2)) == here
-    assert list(pool.extractions(FILES, SETTINGS, 1)) == here
+    assert extract_all(FILES, 2) == here
+    assert extract_all(FILES, 1) == here
 
 
 def test_nothing_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sandbox, "start", lambda _: pytest.fail("started"))
-    assert list(pool.extractions([], SETTINGS, 1)) == []
+    assert extract_all([], 1) == []
 
 
 def test_a_file_that_kills_its_process_keeps_its_text(our_worker) -> None:
     our_worker("crashing_files")
-    found = dict(pool.extractions(FILES, SETTINGS, 2))
+    found = dict(extract_all(FILES, 2))
     assert list(found) == [at for at, _, _ in FILES]
     victim = found[77]
     assert victim.parse_error
@@ -61,7 +73,7 @@ def test_a_stopped_process_is_ended(our_worker, monkeypatch: pytest.MonkeyPatch)
     """It was stopped at the same file twice: that file keeps its text, and nobody waits for ever."""
     our_worker("stopping_files")
     monkeypatch.setattr(sandbox, "PATIENCE", 0.5)
-    found = dict(pool.extractions(FILES, SETTINGS, 2))
+    found = dict(extract_all(FILES, 2))
     assert found[77].text_only == "time"
     assert not any(found[at].text_only for at in found if at != 77)
 
@@ -69,27 +81,27 @@ def test_a_stopped_process_is_ended(our_worker, monkeypatch: pytest.MonkeyPatch)
 def test_a_mistake_of_ours_is_no_limit(our_worker) -> None:
     our_worker("failing_files")
     with pytest.raises(WorkerFailed, match="a mistake of ours"):
-        list(pool.extractions(FILES, SETTINGS, 2))
+        extract_all(FILES, 2)
 
 
 def test_an_installation_that_cannot_start_processes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "_MODULE", "gitindex.no_such_module")
     with pytest.raises(WorkerFailed, match="exit code 1"):
-        list(pool.extractions(FILES, SETTINGS, 2))
+        extract_all(FILES, 2)
 
 
 def test_an_idle_process_is_used_again_and_replaced_when_gone() -> None:
     _, path, data = FILES[0]
     expected = extractor.extract(path, data, SETTINGS)
-    assert pool.extract_one(path, data, SETTINGS) == expected
+    assert extractionpool.extract_one(path, data, SETTINGS) == expected
     [(_, box)] = sandbox._idle
     first = box._process
-    assert pool.extract_one(path, data, SETTINGS) == expected
+    assert extractionpool.extract_one(path, data, SETTINGS) == expected
     assert box._process is first
     assert first is not None
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    assert pool.extract_one(path, data, SETTINGS) == expected
+    assert extractionpool.extract_one(path, data, SETTINGS) == expected
     assert box._process is not first
 
 

@@ -1,4 +1,4 @@
-"""A large tree is written side by side, a process per lane; a lane that dies or fails costs no index (SN-5)."""
+"""A large tree is written by several processes; one that dies or fails costs no index (SN-5)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from gitindex import launch
 from gitindex.errors import StorageFull
 from gitindex.git.repo import discover, tracked
-from gitindex.indexing import lanes
+from gitindex.indexing import writerpool
 from gitindex.store import publish
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -29,14 +29,14 @@ def large(repo: GitRepo) -> GitRepo:
     return repo
 
 
-def lane_processes() -> list[psutil.Process]:
+def pool_processes() -> list[psutil.Process]:
     """Those that run; an idle sandbox that ended by itself is reaped when the next one is needed."""
     ours = psutil.Process(os.getpid()).children(recursive=True)
     running = [process for process in ours if process.status() != psutil.STATUS_ZOMBIE]
     return [
         process
         for process in running
-        if {"laneworker", "deadly"} & set(".".join(process.cmdline()).split("."))
+        if {"writerprocess", "deadly"} & set(".".join(process.cmdline()).split("."))
     ]
 
 
@@ -51,26 +51,26 @@ def test_side_by_side_equals_one_by_one(large: GitRepo, tmp_path: Path) -> None:
     assert harness.digest_of(large.root, tmp_path / "many") == harness.digest_of(large.root, tmp_path / "one")
     assert segments(large.root, tmp_path / "many") == SIDE_BY_SIDE["workers"]
     assert harness.audited(large.root, tmp_path / "many").clean
-    assert not lane_processes()
+    assert not pool_processes()
 
 
-def test_a_crew_that_nobody_needs_is_dismissed(
+def test_a_pool_that_nobody_needs_is_terminated(
     large: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git's index promises many files; the policy leaves two of them."""
-    hired: list[object] = []
-    init = lanes.Crew.__init__
+    started_with: list[object] = []
+    init = writerpool.WriterPool.__init__
 
-    def noted(self: lanes.Crew, count: int) -> None:
-        hired.append(count)
+    def noted(self: writerpool.WriterPool, count: int) -> None:
+        started_with.append(count)
         init(self, count)
 
-    monkeypatch.setattr(lanes.Crew, "__init__", noted)
+    monkeypatch.setattr(writerpool.WriterPool, "__init__", noted)
     large.commit("few", **{".gitindexignore": "pkg*/\n"})
     harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
-    assert hired == [SIDE_BY_SIDE["workers"]]
+    assert started_with == [SIDE_BY_SIDE["workers"]]
     assert segments(large.root, tmp_path / "index") == 1
-    assert not lane_processes()
+    assert not pool_processes()
 
 
 def test_the_number_of_tracked_files_is_a_hint(large: GitRepo) -> None:
@@ -84,51 +84,51 @@ def test_the_number_of_tracked_files_is_a_hint(large: GitRepo) -> None:
 
 
 @pytest.fixture
-def our_lanes(monkeypatch: pytest.MonkeyPatch):
-    """Lanes that go wrong in a way of their own (`deadly`)."""
+def deadly_processes(monkeypatch: pytest.MonkeyPatch):
+    """Processes that go wrong in a way of their own (`deadly`)."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     start = launch.start
 
     def choose(how: str) -> None:
         def started(module: str, *arguments: str, descriptors: Sequence[int] = ()) -> Popen[bytes]:
-            if module != lanes.WORKER:
+            if module != writerpool.PROCESS_MODULE:
                 return start(module, *arguments, descriptors=descriptors)
-            return start("tests.core.deadly", how, *arguments, descriptors=descriptors)
+            return start("tests.indexing.deadly", how, *arguments, descriptors=descriptors)
 
         monkeypatch.setattr(launch, "start", started)
 
     return choose
 
 
-def test_a_lane_that_dies_costs_no_index(large: GitRepo, tmp_path: Path, our_lanes) -> None:
-    our_lanes("crash")
+def test_a_process_that_dies_costs_no_index(large: GitRepo, tmp_path: Path, deadly_processes) -> None:
+    deadly_processes("crash")
     harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
-    assert segments(large.root, tmp_path / "index") == 1, "written again, by one lane"
+    assert segments(large.root, tmp_path / "index") == 1, "written again, in this process"
     assert harness.digest_of(large.root, tmp_path / "index") == harness.clean_digest(
         large.root, tmp_path / "clean"
     )
 
 
-def test_a_stopped_lane_costs_no_index(
-    large: GitRepo, tmp_path: Path, our_lanes, monkeypatch: pytest.MonkeyPatch
+def test_a_stopped_process_costs_no_index(
+    large: GitRepo, tmp_path: Path, deadly_processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It answers nothing, and its lease is kept alive all the while: only a deadline helps."""
-    our_lanes("stop")
-    monkeypatch.setattr(lanes, "PATIENCE", 3.0)
+    deadly_processes("stop")
+    monkeypatch.setattr(writerpool, "PATIENCE", 3.0)
     harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
-    assert segments(large.root, tmp_path / "index") == 1, "written again, by one lane"
+    assert segments(large.root, tmp_path / "index") == 1, "written again, in this process"
 
 
-def test_what_a_lane_cannot_do_is_raised_here(large: GitRepo, tmp_path: Path, our_lanes) -> None:
-    our_lanes("full")
+def test_what_a_process_cannot_do_is_raised_here(large: GitRepo, tmp_path: Path, deadly_processes) -> None:
+    deadly_processes("full")
     with pytest.raises(StorageFull):
         harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
-    assert not lane_processes()
+    assert not pool_processes()
     staging = harness.codebase(large.root, tmp_path / "index").layout.base / "staging"
     assert not any(staging.iterdir()), "a failed try leaves nothing behind"
 
 
-def test_an_interrupted_build_leaves_no_lane(
+def test_an_interrupted_build_leaves_no_process(
     large: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> None:
@@ -137,4 +137,4 @@ def test_an_interrupted_build_leaves_no_lane(
     monkeypatch.setattr(publish.Staged, "__init__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
-    assert not lane_processes()
+    assert not pool_processes()

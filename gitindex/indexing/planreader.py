@@ -1,0 +1,66 @@
+"""Reads the files of a plan, and notes what came out otherwise than planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gitindex.files.policy import Policy
+from gitindex.indexing.indexwriter import FileContent
+from gitindex.indexing.plan import Plan, Work
+from gitindex.model.ids import sha256_hex
+from gitindex.model.manifest import FileError
+from gitindex.model.records import FileRecord, OverlayEntry
+from gitindex.model.skips import Skip
+from gitindex.source.candidate import Content, Source
+
+
+class PlanReader:
+    """One pass over the files to write. `errors` and `final_plan` are complete after it."""
+
+    def __init__(self, plan: Plan, source: Source, policy: Policy) -> None:
+        self._plan = plan
+        self._source = source
+        self._policy = policy
+        self.errors: list[FileError] = []
+        self._vanished: list[str] = []
+        self._stats: dict[str, OverlayEntry] = {}
+
+    def read_files(self) -> Iterator[FileContent]:
+        """Skipped paths first, then what can be read."""
+        for work in self._plan.write:
+            if work.item is None:
+                yield FileContent(_skip_record(work, work.skip or Skip.UNREADABLE, work.size), None)
+        readable = [work for work in self._plan.write if work.item is not None]
+        contents = self._source.read([work.item for work in readable if work.item is not None])
+        for work, (_, content) in zip(readable, contents, strict=True):
+            record = self._make_record(work, content)
+            if record is not None:
+                yield FileContent(record, None if record.skip else content.data)
+
+    def final_plan(self) -> Plan:
+        """The plan as it came out: files that vanished meanwhile are deletions."""
+        gone = {*self._plan.gone, *(key for key in self._vanished if key in self._plan.before)}
+        return replace(self._plan, gone=tuple(sorted(gone)), overlay={**self._plan.overlay, **self._stats})
+
+    def _make_record(self, work: Work, content: Content) -> FileRecord | None:
+        """The record of what was really read; None when the file is gone."""
+        if content.vanished:
+            self._vanished.append(work.key)
+            return None
+        if content.error:
+            self.errors.append(FileError("unreadable_file", content.error, work.key))
+            return _skip_record(work, Skip.UNREADABLE, 0)
+        if content.stat is not None and not work.link:
+            self._stats[work.key] = content.stat
+        blob = work.blob if work.link else content.blob
+        skip = content.skip or self._policy.content_skip(work.key, content.data)
+        if skip is not None:
+            return FileRecord(work.key, blob, content.blob, work.link, content.size, skip)
+        return FileRecord(
+            work.key, blob, content.blob, work.link, content.size, "", file_hash=sha256_hex(content.data)
+        )
+
+
+def _skip_record(work: Work, skip: Skip, size: int) -> FileRecord:
+    return FileRecord(work.key, work.blob, "", work.link, size, skip)

@@ -1,0 +1,156 @@
+"""Several index writers, a process each: files go in as bytes, finished segments stay where they were written.
+
+Extraction, embedding and writing then use every core, and nothing but the bytes of files and one record per file
+crosses the process border. A process that dies (a grammar is C code fed with anything) takes its segments with it:
+`WriterDied` tells the caller to write everything again with `LocalWriter`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections import deque
+from collections.abc import Iterable
+from multiprocessing.connection import Pipe, wait
+from pathlib import Path
+from typing import Any, Self
+
+from gitindex import launch
+from gitindex.indexing.indexwriter import FileContent, Tombstone, WriterTarget
+from gitindex.model.records import FileRecord
+from gitindex.model.settings import EmbedSettings, IndexSettings
+from gitindex.segment import chunks
+from gitindex.segment.lexicalunion import unite
+from gitindex.segment.writer import Written
+from gitindex.store import atomic, steps
+
+MAX_PROCESSES = 4  # each makes a segment of its own, and readers open every segment
+PATIENCE = 300.0  # seconds without an answer: whatever takes longer was stopped, or will never end
+PROCESS_MODULE = "gitindex.indexing.writerprocess"
+
+
+class WriterDied(Exception):
+    """A process of the pool ended without an answer."""
+
+
+class WriterPool:
+    """Processes that load their libraries while the caller still plans. Leaving the context ends them."""
+
+    def __init__(self, count: int) -> None:
+        self.workers = [_Worker() for _ in range(min(count, MAX_PROCESSES))]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self.workers:
+            worker.terminate()
+
+
+class PoolWriter:
+    """A `BatchWriter` that gives each batch to whichever process of a pool is free."""
+
+    def __init__(
+        self,
+        pool: WriterPool,
+        folder: Path,
+        snapshot_id: str,
+        settings: IndexSettings,
+        embedding: EmbedSettings,
+    ) -> None:
+        self._workers = pool.workers
+        self._lexical = folder / "lexical"
+        count = len(self._workers)
+        self._parts = [folder / f"lexical_{number}" for number in range(count)]
+        room = settings.limits.sync_bytes
+        for number, (worker, part) in enumerate(zip(self._workers, self._parts, strict=True)):
+            worker.assign(WriterTarget(folder, part, snapshot_id, room, number, count), settings, embedding)
+        self._free = deque(self._workers)
+
+    def write(self, batch: list[FileContent]) -> list[FileRecord]:
+        completed = [] if self._free else self._wait()
+        self._free.popleft().submit(batch)
+        return completed
+
+    def drain(self) -> list[FileRecord]:
+        completed: list[FileRecord] = []
+        while len(self._free) < len(self._workers):
+            completed += self._wait()
+        return completed
+
+    def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[Written, ...]:
+        first, last = self._workers[0], self._workers[-1]
+        steps.reach("publish.chunks")
+        for worker in self._workers:
+            worker.end(list(tombstones) if worker is first else [], marker if worker is last else None)
+        chunks.load()  # the gate will read a table: time for that while the processes write theirs
+        steps.reach("publish.facts")
+        written = tuple(segment for worker in self._workers for segment in worker.receive())
+        steps.reach("publish.lexical")
+        unite(self._parts, self._lexical, atomic.link_or_copy)
+        for part in self._parts:
+            atomic.remove_tree(part)
+        return written
+
+    def _wait(self) -> list[FileRecord]:
+        """Wait until a process has answered; the records of all that have."""
+        busy = [worker for worker in self._workers if worker not in self._free]
+        ready = wait([worker.pipe for worker in busy], PATIENCE)
+        if not ready:
+            raise WriterDied
+        completed: list[FileRecord] = []
+        for worker in busy:
+            if worker.pipe in ready:
+                completed += worker.receive()
+                self._free.append(worker)
+        return completed
+
+
+class _Worker:
+    """Our end of one process."""
+
+    def __init__(self) -> None:
+        self.pipe, theirs = Pipe()
+        self._process = launch.start(PROCESS_MODULE, str(theirs.fileno()), descriptors=(theirs.fileno(),))
+        theirs.close()
+        _limit_sending(self.pipe.fileno())
+
+    def assign(self, target: WriterTarget, settings: IndexSettings, embedding: EmbedSettings) -> None:
+        self._send((target, settings, embedding))
+
+    def submit(self, batch: list[FileContent]) -> None:
+        self._send(batch)
+
+    def end(self, tombstones: list[Tombstone], marker: dict[str, Any] | None) -> None:
+        self._send([])
+        self._send((tombstones, marker))
+
+    def receive(self) -> Any:
+        """Raises WriterDied, and whatever stopped the process from doing its work."""
+        if not self.pipe.poll(PATIENCE):
+            raise WriterDied
+        try:
+            answer = self.pipe.recv()
+        except (EOFError, ConnectionError) as error:
+            raise WriterDied from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def terminate(self) -> None:
+        self.pipe.close()
+        self._process.kill()
+        self._process.communicate()
+
+    def _send(self, message: object) -> None:
+        try:
+            self.pipe.send(message)
+        except (ConnectionError, BlockingIOError) as error:
+            raise WriterDied from error
+
+
+def _limit_sending(pipe: int) -> None:
+    """A stopped process reads nothing: writing to it must not block for ever."""
+    with socket.socket(fileno=os.dup(pipe)) as end:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(PATIENCE), 0))

@@ -1,0 +1,62 @@
+"""A process of the writer pool: receives files, indexes them into segments of its own, answers with their records.
+
+It may die: a file that exceeds its limits ends it (`extract.limits`), and the tree is then written by `LocalWriter`.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from multiprocessing.connection import Connection
+
+from gitindex.extract.limits import Allowance
+from gitindex.extract.worker import extract_limited
+from gitindex.indexing.indexwriter import ExtractedFile, FileContent, IndexWriter
+from gitindex.indexing.vectors import Vectors
+from gitindex.model.settings import IndexSettings
+from gitindex.model.textonly import BUDGET
+from gitindex.segment import chunks, lexical
+
+
+def main() -> None:
+    serve(Connection(int(sys.argv[1])))
+
+
+def serve(pipe: Connection) -> None:
+    gc.disable()
+    try:
+        _serve(pipe)
+    except (EOFError, ConnectionError):
+        return  # nobody waits for an answer any more
+    except Exception as error:  # noqa: BLE001 - raised on the other side
+        pipe.send(error)
+
+
+def _serve(pipe: Connection) -> None:
+    from gitindex.extract.embed.registry import open_embedder
+
+    if not pipe.poll():
+        chunks.load()  # needed last, but there is time now
+    target, settings, embedding = pipe.recv()
+    lexical.create(target.lexical)
+    writer = IndexWriter(target, Vectors(open_embedder(embedding)), bulk=True)
+    allowance = Allowance()
+    while batch := pipe.recv():
+        pipe.send(writer.add([_extract(file, settings, allowance) for file in batch]))
+    writer.flush()
+    tombstones, marker = pipe.recv()
+    pipe.send(writer.finish(tombstones, marker))
+
+
+def _extract(file: FileContent, settings: IndexSettings, allowance: Allowance) -> ExtractedFile:
+    if file.data is None:
+        return ExtractedFile(file.record, None)
+    start = time.thread_time()
+    extraction = extract_limited(file.record.path, file.data, settings, BUDGET if allowance.spent else "")
+    allowance.charge(time.thread_time() - start, len(file.data))
+    return ExtractedFile(file.record, extraction)
+
+
+if __name__ == "__main__":
+    main()
