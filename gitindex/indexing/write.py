@@ -27,9 +27,8 @@ from gitindex.model.skips import Skip
 from gitindex.segment import lexical, overlay
 from gitindex.segment.writer import Written
 from gitindex.source.candidate import Content, Source
-from gitindex.store import atomic, publish
+from gitindex.store import publish, staging
 from gitindex.store.clone import clone_lexical
-from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ _CHECK_EVERY = 64
 class Task:
     """Everything a write needs to know."""
 
-    layout: Layout
+    folder: Path  # to write into, empty
     snapshot_id: str
     source: Source
     policy: Policy
@@ -75,13 +74,13 @@ class Outcome:
 
 
 def write(task: Task, plan: Plan) -> Outcome:
-    """Write `plan` into a staging directory of its own."""
+    """Write `plan` into the staging directory of its task."""
     with no_collection():
         return _write(task, plan)
 
 
 def _write(task: Task, plan: Plan) -> Outcome:
-    folder = publish.begin(task.layout, task.snapshot_id)
+    folder = task.folder
     workers = workers_for(sum(work.item is not None for work in plan.write), task.workers)
     if workers > 1 and task.parent is None and task.vectors.cheap:
         outcome = _side_by_side(task, plan, folder, workers)
@@ -100,8 +99,7 @@ def _side_by_side(task: Task, plan: Plan, folder: Path, workers: int) -> Outcome
             lanes = Lanes(crew, folder, task.snapshot_id, task.settings, task.embedding)
             return _through(lanes, task, plan, folder, {})
     except LaneDied:
-        atomic.remove_tree(folder)
-        folder.mkdir()
+        staging.clear(folder)
         return None
 
 

@@ -9,6 +9,7 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitindex import config
@@ -58,9 +59,7 @@ def locked_sync(
         hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
         held = stack.enter_context(hold)
         snapshot_id = manifests.next_id(layout, txn)
-        stack.enter_context(failure_noted(layout))
-        # A failed try leaves nothing behind.
-        stack.callback(atomic.remove_tree, layout.transaction(snapshot_id))
+        stack.enter_context(failure_noted(layout, held))
         crew = None
         if seen is not None and _current(seen, held, layout):
             base, source, plan = Base(seen.view), seen.source, seen.plan
@@ -81,8 +80,12 @@ def locked_sync(
         if plan.write and crew is None:
             sandbox.prepare()
         job = Job(codebase, options, held, snapshot_id, base, source, progress, crew)
-        with indexing_state(layout, rebuild=base.view is None) as track, steps.timed() as heard:
-            task = _task(job, track)
+        with (
+            indexing_state(layout, held, rebuild=base.view is None) as track,
+            steps.timed() as heard,
+            publish.transaction(layout, snapshot_id, held) as folder,
+        ):
+            task = _task(job, folder, track)
             outcome = write(task, plan)
             if not options.allow_degraded:
                 refuse_failures(replace(plan, errors=outcome.errors))
@@ -157,7 +160,7 @@ def _cached(embedding: EmbedSettings) -> bool:
     return embedding.provider not in ("none", "static")
 
 
-def _task(job: Job, track: Progress) -> Task:
+def _task(job: Job, folder: Path, track: Progress) -> Task:
     codebase = job.codebase
     embedder = open_embedder(codebase.settings.embedding)
     cached = embedder is not None and _cached(codebase.settings.embedding)
@@ -171,7 +174,7 @@ def _task(job: Job, track: Progress) -> Task:
         job.progress(phase, done, total)
 
     return Task(
-        layout=codebase.layout,
+        folder=folder,
         snapshot_id=job.snapshot_id,
         source=job.source,
         policy=make_policy(codebase.settings, None),  # paths were judged by the plan, only content is left

@@ -61,19 +61,21 @@ def unwritable(where: Path, error: Exception) -> StoreUnwritable:
     )
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`: temporary file, fsync, rename, fsync of the directory."""
+def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace `path` by `data`: temporary file, fsync, rename, fsync of the directory; no fsync unless `durable`."""
     temporary = path.with_name(f"{path.name}.tmp.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         with open(create(temporary), "wb") as handle:
             handle.write(data)
             handle.flush()
-            os.fsync(handle.fileno())
+            if durable:
+                os.fsync(handle.fileno())
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
+    if durable:
+        sync_directory(path.parent)
 
 
 def create(path: Path) -> int:

@@ -76,6 +76,10 @@ class Layout:
     def manifest(self, snapshot_id: str) -> Path:
         return self.snapshot(snapshot_id) / "manifest.json"
 
+    def replaced(self, snapshot_id: str) -> Path:
+        """When it stopped being the active one."""
+        return self.snapshot(snapshot_id) / "replaced.json"
+
     @property
     def tables(self) -> Path:
         """A LanceDB database directory: one table per segment."""

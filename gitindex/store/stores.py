@@ -192,13 +192,11 @@ def siblings(home: Path, layout: Layout, fresh: StoreState) -> list[Layout]:
     return sorted(found, key=state.last_used, reverse=True)
 
 
-def remove(layout: Layout) -> int:
-    """Delete a whole store; returns the bytes freed. Renamed first, so nobody opens a half-deleted one."""
+def remove(layout: Layout) -> None:
+    """Delete a whole store. Renamed first, so nobody opens a half-deleted one. Needs the lease and the readers lock."""
     import shutil
 
-    size = atomic.tree_size(layout.base)
     doomed = layout.base.with_name(f".doomed.{ulid()}")
     os.rename(layout.base, doomed)
     shutil.rmtree(doomed)
     layout.last_used.unlink(missing_ok=True)
-    return size
