@@ -85,7 +85,7 @@ def create(path: Path) -> int:
     """
     wanted = granted(path.parent)
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, wanted or 0o666)
-    if wanted:
+    if wanted and stat.S_IMODE(os.fstat(descriptor).st_mode) != wanted:  # else the folder's ACL did it
         os.fchmod(descriptor, wanted)
     return descriptor
 
@@ -118,13 +118,16 @@ def make_folder(path: Path) -> None:
 
 
 def make_private_folder(path: Path, mode: int = 0o700) -> None:
-    """A directory and what is missing above it, with `mode` from the start: nothing in it has to be hurried."""
+    """A directory and what is missing above it, with `mode` from the start: nothing in it has to be hurried.
+
+    Where a group may enter, it is the group of the directory above if that one hands its group down (setgid).
+    """
     if path.is_dir():
         return
     make_private_folder(path.parent, mode)
     with suppress(FileExistsError):
         path.mkdir(mode=mode)
-        path.chmod(mode)
+        path.chmod(mode | (path.stat().st_mode & stat.S_ISGID if mode & 0o070 else 0))
 
 
 def restrict(path: Path) -> None:

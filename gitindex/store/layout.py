@@ -149,3 +149,17 @@ class Layout:
     @property
     def embeddings(self) -> Path:
         return self.base / "cache" / "embeddings"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Those that every store has."""
+        return (
+            self.snapshots,
+            self.tables,
+            self.segments,
+            self.lexicals,
+            self.staging,
+            self.locks,
+            self.log.parent,
+            self.embeddings,
+        )

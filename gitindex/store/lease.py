@@ -27,7 +27,7 @@ from gitindex.errors import GitindexError, LeaseHeld, LeaseLost, StoreCorrupt
 from gitindex.model import versions
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
-from gitindex.store import atomic, manifests, sealed, staging
+from gitindex.store import atomic, capability, manifests, sealed, staging
 from gitindex.store.clock import boot_id
 from gitindex.store.layout import Layout
 
@@ -158,8 +158,9 @@ def hold(
     """Hold the lease for the body. Waits up to `wait` seconds for the present owner.
 
     Raises LeaseHeld when another writer keeps it, LeaseLost when the store was removed, or when the body failed and
-    another process has the lease by then: it may have taken away what the body worked with.
+    another process has the lease by then: it may have taken away what the body worked with; StoreNotShareable.
     """
+    capability.ensure_shareable(layout)
     granted, waited = _acquire(layout, txn, wait, ttl_ms, clock)
     lease = Lease(layout, granted, clock, waited=waited)
     try:
