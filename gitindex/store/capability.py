@@ -60,7 +60,7 @@ def check_shareable(layout: Layout) -> None:
             os.close(atomic.create(probe))
             _refuse_second_create(probe)
             atomic.write_bytes(probe, b"probe")
-            os.rename(probe, moved)
+            atomic.move(probe, moved)
             if probe.exists() or moved.read_bytes() != b"probe":
                 raise StoreNotShareable(f"{layout.base}: a written file does not read back", hint=_LOCAL)
     except OSError as error:
