@@ -138,7 +138,7 @@ def config_fingerprint(settings: Settings) -> str:
     """Everything that changes what the index contains (CF-2)."""
     return _hash(
         {
-            "index": asdict(settings.index),
+            "index": _index_identity(settings.index),
             "embedding": embedder_identity(settings.embedding),
             "embedded": DOCUMENT_VERSION,
             "embedding_settings": _embedding_identity(settings.embedding),
@@ -150,6 +150,14 @@ def config_fingerprint(settings: Settings) -> str:
             "schemas": versions.written(),
         }
     )
+
+
+def _index_identity(settings: IndexSettings) -> dict[str, Any]:
+    """A setting that came later counts only where it is used: stores made before it stay what they are."""
+    found = asdict(settings)
+    if not settings.clean_only:
+        del found["clean_only"]
+    return found
 
 
 def _embedding_identity(settings: EmbedSettings) -> dict[str, Any]:
@@ -245,7 +253,8 @@ class _Reader:
 
 def _index(reader: _Reader, table: Mapping[str, Any]) -> IndexSettings:
     limited = {"max_file_bytes", "max_chunks_per_file", "max_sync_bytes"}
-    reader.only("index", table, {"include", "exclude", "untracked", "submodules", "chunk_chars"} | limited)
+    named = {"include", "exclude", "untracked", "clean_only", "submodules", "chunk_chars"}
+    reader.only("index", table, named | limited)
     hard = Limits()
     limits = Limits(
         file_bytes=reader.number("index", table, "max_file_bytes", hard.file_bytes, 1, hard.file_bytes),
@@ -260,6 +269,7 @@ def _index(reader: _Reader, table: Mapping[str, Any]) -> IndexSettings:
         include=reader.globs("index", table, "include"),
         exclude=reader.globs("index", table, "exclude"),
         untracked=reader.flag("index", table, "untracked", defaults.untracked),
+        clean_only=reader.flag("index", table, "clean_only", defaults.clean_only),
         submodules=reader.flag("index", table, "submodules", defaults.submodules),
         chunk_chars=reader.number("index", table, "chunk_chars", defaults.chunk_chars, 200, 4000),
     )

@@ -124,6 +124,12 @@ class StoreUnwritable(GitindexError):
     code = "store_unwritable"
 
 
+class StoreNotShareable(StoreUnwritable):
+    """The file system cannot carry a store that a group shares (ST-3)."""
+
+    code = "store_not_shareable"
+
+
 class ForeignStore(GitindexError):
     """A store that belongs to somebody else, or that others may write (ST-3)."""
 

@@ -24,6 +24,8 @@ _MAX_BYTES = 64 * 1024
 @frozen
 class UserConfig:
     shared: bool = False  # stores are shared by a group (ST-3)
+    include_untracked: bool | None = None  # None: in single-user stores only (ST-3)
+    clean_only: bool = False  # only what is committed is indexed, whatever a repository says
     submodules: bool = False  # submodules are entered where the repository asks for it
     submodule_roots: tuple[str, ...] = ()  # repositories whose submodules are entered, asked for or not
     max_files: int = MAX_FILES  # of one tree; more is refused by name
@@ -68,11 +70,17 @@ def _parse(path: Path, data: bytes) -> UserConfig:
     git = reader.table(tables, "git")
     mcp = reader.table(tables, "mcp")
     models = reader.table(tables, "models")
-    reader.only("index.", index, {"submodules", "submodule_roots", "max_files"})
+    reader.only(
+        "index.", index, {"include_untracked", "clean_only", "submodules", "submodule_roots", "max_files"}
+    )
     reader.only("git.", git, {"lazy_fetch"})
     reader.only("mcp.", mcp, {"roots"})
     return UserConfig(
         shared=reader.flag("", tables, "shared"),
+        include_untracked=reader.flag("index.", index, "include_untracked")
+        if "include_untracked" in index
+        else None,
+        clean_only=reader.flag("index.", index, "clean_only"),
         submodules=reader.flag("index.", index, "submodules"),
         submodule_roots=reader.paths("index.", index, "submodule_roots"),
         max_files=reader.number("index.", index, "max_files", MAX_FILES),

@@ -14,6 +14,7 @@ from gitindex.cli.boundary import guarded
 from gitindex.cli.main import group
 from gitindex.config import Environment, environment
 from gitindex.lifecycle.digest import Digest, digest
+from gitindex.model.moment import Moment
 from gitindex.ops.audit import Audit, audit
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.report import SyncReport
@@ -21,6 +22,7 @@ from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
 from gitindex.view.snapshot import SnapshotView, open_active
 
+LATER = Moment(2**45, "another start of the machine")  # for collections: everything was replaced long ago
 FEW = {"workers": 1, "lease_wait": 5.0}
 
 

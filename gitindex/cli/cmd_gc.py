@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -13,7 +13,8 @@ from gitindex.errors import GitindexError
 from gitindex.lifecycle import gc
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain import UNUSED_DAYS, collect_stores
-from gitindex.store import atomic, manifests
+from gitindex.store import atomic, lease, manifests
+from gitindex.store.clock import read_clock
 
 
 @command("Delete snapshots and files that no retained snapshot needs; with --stores, whole unused stores.")
@@ -32,7 +33,7 @@ def _snapshots(call: Call, dry_run: bool) -> Answer:
     if manifests.active(layout) is None:
         return Answer({"status": "ok", "removed": 0, "bytes_freed": 0, "kept": []}, "nothing to collect")
     if dry_run:
-        chosen = gc.plan(layout, time.time_ns() // 1_000_000)
+        chosen = gc.plan(layout, read_clock(), lease.next_epoch(layout))
         freed = sum(map(atomic.tree_size, chosen.paths))
     else:
         report = gc.collect(layout)
@@ -62,9 +63,11 @@ def _stores(call: Call, days: int, force: bool, dry_run: bool) -> Answer:
         "dry_run": dry_run,
         "removed": list(report.removed),
         "kept": list(report.kept),
+        "busy": [asdict(store) for store in report.busy],
         "bytes_freed": report.bytes_freed,
     }
     verb = "would remove" if dry_run else "removed"
     lines = [f"{verb} {name}" for name in report.removed]
+    lines += [f"kept {store.store_id}: {store.message}" for store in report.busy]
     lines.append(f"{verb} {output.plural(len(report.removed), 'store')} ({output.size(report.bytes_freed)})")
     return Answer(data, "\n".join(lines))

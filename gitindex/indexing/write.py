@@ -27,9 +27,8 @@ from gitindex.model.records import FileRecord
 from gitindex.model.settings import EmbedSettings, IndexSettings
 from gitindex.segment import lexical, overlay
 from gitindex.source.candidate import Source
-from gitindex.store import atomic, publish
+from gitindex.store import publish, staging
 from gitindex.store.clone import clone_lexical
-from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ _BULK = 200  # files
 class Task:
     """Everything a write needs to know."""
 
-    layout: Layout
+    folder: Path  # to write into, empty
     snapshot_id: str
     source: Source
     policy: Policy
@@ -74,13 +73,13 @@ class Outcome:
 
 
 def write(task: Task, plan: Plan) -> Outcome:
-    """Write `plan` into a staging directory of its own."""
+    """Write `plan` into the staging directory of its task."""
     with no_collection():
         return _write(task, plan)
 
 
 def _write(task: Task, plan: Plan) -> Outcome:
-    folder = publish.begin(task.layout, task.snapshot_id)
+    folder = task.folder
     workers = workers_for(sum(work.item is not None for work in plan.write), task.workers)
     if workers > 1 and task.parent is None and task.vectors.cheap:
         from gitindex.indexing.writerpool import WriterDied  # only a large tree pays for the import
@@ -88,8 +87,7 @@ def _write(task: Task, plan: Plan) -> Outcome:
         try:
             return _write_in_pool(task, plan, folder, workers)
         except WriterDied:
-            atomic.remove_tree(folder)
-            folder.mkdir()
+            staging.clear(folder)
     return _write_here(task, plan, folder, workers)
 
 

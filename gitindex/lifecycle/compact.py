@@ -22,7 +22,7 @@ from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.segment import lexicalparts, overlay
 from gitindex.segment.writer import SegmentWriter, Written
-from gitindex.store import atomic, clone, lease, manifests, publish, state, steps
+from gitindex.store import clone, lease, manifests, publish, state, steps
 from gitindex.store.layout import Layout
 from gitindex.store.publish import Staged
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -78,8 +78,7 @@ def compact_runs(
         if not runs:
             return None
         txn = ulid()
-        folder = publish.begin(layout, txn)
-        stack.callback(atomic.remove_tree, folder)
+        folder = stack.enter_context(publish.transaction(layout, txn))
         steps.reach("compact.build")
         merged = merging.merge(view, runs, folder, txn)
         steps.reach("compact.publish")

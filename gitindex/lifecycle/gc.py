@@ -1,20 +1,25 @@
 """Deleting what no retained snapshot references (SN-9, IDX.MUST.004, IDX.MUST.005).
 
 Order: snapshots first, then what only they referenced, so a crash in between leaves unreferenced files, never a
-manifest without its files. Needs the writer lease and the readers lock alone.
+manifest without its files. Needs the writer lease and the readers lock alone; each deletion happens while nobody can
+take the lease, so a collection that was stopped for longer than any time limit deletes nothing when it goes on (LE-3).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from gitindex.errors import IncompatibleVersion, StoreCorrupt
 from gitindex.lifecycle import retention
-from gitindex.model.ids import ulid
-from gitindex.store import atomic, compatibility, lease, manifests, readers, steps
+from gitindex.lifecycle.retention import Snapshot
+from gitindex.model.ids import born_ms, ulid
+from gitindex.model.manifest import Manifest
+from gitindex.model.moment import Moment
+from gitindex.store import atomic, compatibility, lease, manifests, readers, replaced, staging, steps
+from gitindex.store.clock import read_clock
 from gitindex.store.layout import Layout
 
 
@@ -25,6 +30,7 @@ class GcPlan:
     lexical: tuple[Path, ...]
     staging: tuple[Path, ...]
     kept: tuple[str, ...]
+    undated: tuple[str, ...] = ()  # kept, and counted from now on as replaced
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -37,24 +43,18 @@ class GcReport:
     bytes_freed: int
 
 
-def plan(layout: Layout, now_ms: int, holder: str = "") -> GcPlan:
-    """What may go. Raises StoreCorrupt when the active snapshot cannot be read, IncompatibleVersion when anything is
-    of a newer release: then nothing may."""
+def plan(layout: Layout, now: Moment, epoch: int = 0) -> GcPlan:
+    """What may go, for the holder of the lease with `epoch`. Raises StoreCorrupt when the active snapshot cannot be
+    read, IncompatibleVersion when anything is of a newer release: then nothing may."""
     compatibility.refuse_newer(layout)
     active = manifests.active_id(layout)
     if active is None:
         raise StoreCorrupt(f"store {layout.id} has no active snapshot", hint="gitindex repair")
-    keep = retention.retained(manifests.ids(layout), active, now_ms)
-    live: set[str] = set()
-    for snapshot_id in sorted(keep):
-        try:
-            manifest = manifests.read(layout, snapshot_id)
-        except (StoreCorrupt, IncompatibleVersion):
-            if snapshot_id == active:
-                raise
-            keep.discard(snapshot_id)  # an old manifest that we cannot read keeps nothing alive
-            continue
-        live.update(_top(artifact.path) for artifact in manifest.artifacts())
+    known = _read_manifests(layout, active)
+    snapshots = _find_snapshots(layout, active, known)
+    # An old manifest that we cannot read keeps nothing alive.
+    keep = retention.find_retained(snapshots, active, now) & known.keys()
+    live = {_top(artifact.path) for name in keep for artifact in known[name].artifacts()}
     return GcPlan(
         snapshots=_dead(layout.snapshots, keep),
         segments=(
@@ -62,27 +62,33 @@ def plan(layout: Layout, now_ms: int, holder: str = "") -> GcPlan:
             *_dead(layout.segments, _names(live, "segments")),
         ),
         lexical=_dead(layout.lexicals, _names(live, "lexical")),
-        staging=tuple(
-            path
-            for path in _children(layout.staging)
-            if path.name != holder and retention.expired_staging(path.name, now_ms)
+        staging=(
+            *staging.find_leftovers(layout, epoch),
+            *(
+                path
+                for path in staging.find_unrecorded(layout)
+                if retention.is_expired_staging(path.name, now)
+            ),
         ),
         kept=tuple(sorted(keep)),
+        undated=tuple(name for name in retention.find_undated(snapshots, active, now) if name in keep),
     )
 
 
-def collect(layout: Layout, *, wait: float = 5.0, now_ms: int | None = None) -> GcReport:
+def collect(layout: Layout, *, wait: float = 5.0, now: Moment | None = None) -> GcReport:
     """Plan and delete.
 
-    Raises LeaseHeld when a writer or readers keep us out, StoreCorrupt as `plan` does.
+    Raises LeaseHeld when a writer or readers keep us out, LeaseLost when another process took the lease, StoreCorrupt
+    as `plan` does.
     """
-    txn = ulid()
-    moment = now_ms if now_ms is not None else time.time_ns() // 1_000_000
-    with lease.hold(layout, txn, wait=wait) as held, readers.exclusive(layout, wait):
+    moment = now or read_clock()
+    with lease.hold(layout, ulid(), wait=wait) as held, readers.exclusive(layout, wait):
         steps.reach("gc.plan")
-        chosen = plan(layout, moment, txn)
-        held.check()
-        freed = 0
+        chosen = plan(layout, moment, held.epoch)
+        with held.fenced():
+            for name in chosen.undated:
+                replaced.note_replaced(layout, name, moment)
+        freed = sum(held.cleaned.values())
         for step, paths in (
             ("gc.snapshots", chosen.snapshots),
             ("gc.segments", chosen.segments),
@@ -90,9 +96,47 @@ def collect(layout: Layout, *, wait: float = 5.0, now_ms: int | None = None) -> 
             ("gc.staging", chosen.staging),
         ):
             steps.reach(step)
-            freed += sum(atomic.remove_tree(path) for path in paths)
+            freed += sum(_remove(held, path) for path in paths)
         steps.reach("gc.done")
-    return GcReport(chosen, freed)
+    return GcReport(replace(chosen, staging=(*held.cleaned, *chosen.staging)), freed)
+
+
+def _remove(held: lease.Lease, path: Path) -> int:
+    with held.fenced():
+        return atomic.remove_tree(path)
+
+
+def _read_manifests(layout: Layout, active: str) -> dict[str, Manifest]:
+    """What can be read, by id. Raises what reading the active one raises."""
+    found = {}
+    for snapshot_id in {active, *manifests.ids(layout)}:
+        try:
+            found[snapshot_id] = manifests.read(layout, snapshot_id)
+        except (StoreCorrupt, IncompatibleVersion):
+            if snapshot_id == active:
+                raise
+    return found
+
+
+def _find_snapshots(layout: Layout, active: str, known: dict[str, Manifest]) -> list[Snapshot]:
+    """Every snapshot with when it was replaced: by its note, else by the next one that was active after it."""
+    found = []
+    successor = None
+    for snapshot_id in sorted({active, *manifests.ids(layout)}, reverse=True):
+        when = replaced.read_replaced(layout, snapshot_id)
+        if when is None and snapshot_id < active and successor is not None:
+            when = _made(successor)
+        found.append(Snapshot(snapshot_id, when))
+        if snapshot_id <= active and snapshot_id in known:
+            successor = known[snapshot_id]
+    return found
+
+
+def _made(manifest: Manifest) -> Moment:
+    try:
+        return Moment(round(datetime.fromisoformat(manifest.created_at).timestamp() * 1000))
+    except ValueError:
+        return Moment(born_ms(manifest.snapshot_id))
 
 
 def _top(path: str) -> str:

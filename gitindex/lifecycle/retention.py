@@ -1,27 +1,53 @@
-"""Which snapshots stay (SN-9). Pure: ids and a clock in, a decision out."""
+"""Which snapshots stay (SN-9). Pure: what is known of each and a clock in, a decision out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gitindex.model.frozen import frozen
 from gitindex.model.ids import born_ms
+from gitindex.model.moment import Moment, elapsed_ms, has_common_clock
 
 KEEP_AT_LEAST = 5
 KEEP_YOUNGER_MS = 10 * 60 * 1000
 STAGING_TTL_MS = 30 * 60 * 1000
 
 
-def retained(ids: Iterable[str], active: str, now_ms: int) -> set[str]:
-    """The active snapshot, the newest five before it, and everything younger than ten minutes.
+@frozen
+class Snapshot:
+    """A snapshot of the store, and when another one took its place; None where nothing tells."""
 
-    Snapshots newer than the active one were never visible: a publish died before its swap. Ids far ahead of the clock
-    come from a clock that was wrong once (LE-3): they are not young, else nothing would be collected for years.
+    id: str
+    replaced: Moment | None = None
+
+
+def find_retained(snapshots: Iterable[Snapshot], active: str, now: Moment) -> set[str]:
+    """The active snapshot, the newest five that were ever active, and what was replaced within ten minutes.
+
+    A snapshot above the active one that was never replaced was never active: a publish died before its swap.
     """
-    published = sorted((found for found in ids if found <= active), reverse=True)
-    keep = set(published[:KEEP_AT_LEAST]) | {active}
-    keep.update(found for found in published if abs(now_ms - born_ms(found)) < KEEP_YOUNGER_MS)
-    return keep
+    visible = [one for one in snapshots if one.id <= active or one.replaced is not None]
+    newest = sorted((one.id for one in visible), reverse=True)[:KEEP_AT_LEAST]
+    return {active, *newest, *(one.id for one in visible if _is_young(one, now))}
 
 
-def expired_staging(txn: str, now_ms: int) -> bool:
-    return abs(now_ms - born_ms(txn)) > STAGING_TTL_MS
+def find_undated(snapshots: Iterable[Snapshot], active: str, now: Moment) -> list[str]:
+    """Replaced snapshots whose ten minutes cannot be counted: their time is unknown, or ahead of the wall clock.
+
+    Counting begins anew with `now`, else a clock that was wrong once would keep them for years.
+    """
+    return [one.id for one in snapshots if one.id < active and not _is_dated(one, now)]
+
+
+def is_expired_staging(name: str, now: Moment) -> bool:
+    """For what nobody says to own: older than half an hour, by its name; one from the future is young."""
+    return now.wall_ms - born_ms(name) > STAGING_TTL_MS
+
+
+def _is_young(snapshot: Snapshot, now: Moment) -> bool:
+    return snapshot.replaced is None or elapsed_ms(snapshot.replaced, now) < KEEP_YOUNGER_MS
+
+
+def _is_dated(snapshot: Snapshot, now: Moment) -> bool:
+    since = snapshot.replaced
+    return since is not None and (has_common_clock(since, now) or since.wall_ms <= now.wall_ms)

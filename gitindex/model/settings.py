@@ -26,6 +26,7 @@ class IndexSettings:
     include: tuple[str, ...] = ()  # globs of otherwise unsupported files to index
     exclude: tuple[str, ...] = ()  # globs of files to leave out
     untracked: bool = True
+    clean_only: bool = False  # only what is committed, as `sync --commit-only`
     submodules: bool = False  # enter submodules and nested repositories
     chunk_chars: int = 750  # aimed-at size of a chunk
 

@@ -14,7 +14,7 @@ from gitindex.files.stableread import stable_read
 from gitindex.git.repo import Repo, discover, root_commits
 from gitindex.git.run import Pending
 from gitindex.model.frozen import frozen
-from gitindex.model.settings import MAX_FILE_BYTES, Settings
+from gitindex.model.settings import MAX_FILE_BYTES, IndexSettings, Settings
 from gitindex.store import ownership, state, stores
 from gitindex.store.layout import Layout
 from gitindex.store.state import StoreState
@@ -64,10 +64,9 @@ def assemble(
     """Raises ConfigError for a model that the repository may not choose (CF-4)."""
     asked_for = settings.index.submodules
     entered = _enters_submodules(root, asked_for, environment.user)
-    settings = replace(settings, index=replace(settings.index, submodules=entered))
     shared = shared or environment.user.shared
-    if shared and settings.index.untracked:  # one user's scratch files are not the group's (ST-3)
-        settings = replace(settings, index=replace(settings.index, untracked=False))
+    index = _narrowed(replace(settings.index, submodules=entered), environment.user, shared=shared)
+    settings = replace(settings, index=index)
     if settings.embedding.provider == "sentence-transformers":
         from gitindex.ops.models import resolved  # late: few codebases have a model of their own
 
@@ -78,6 +77,14 @@ def assemble(
     mode = "shared" if shared else "single"
     ownership.check(layout, mode)
     return Codebase(root, repo, settings, fingerprint, layout, environment, mode, asked_for and not entered)
+
+
+def _narrowed(index: IndexSettings, user: UserConfig, *, shared: bool) -> IndexSettings:
+    """Repository and user can each leave working files out; only the user can let untracked ones into a shared store:
+    scratch files are not the group's (ST-3, CF-1)."""
+    allowed = not shared if user.include_untracked is None else user.include_untracked
+    clean_only = index.clean_only or user.clean_only
+    return replace(index, untracked=index.untracked and allowed and not clean_only, clean_only=clean_only)
 
 
 def _enters_submodules(root: Path, asked_for: bool, user: UserConfig) -> bool:

@@ -9,6 +9,7 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitindex import config
@@ -59,9 +60,7 @@ def locked_sync(
         hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
         held = stack.enter_context(hold)
         snapshot_id = manifests.next_id(layout, txn)
-        stack.enter_context(failure_noted(layout))
-        # A failed try leaves nothing behind.
-        stack.callback(atomic.remove_tree, layout.transaction(snapshot_id))
+        stack.enter_context(failure_noted(layout, held))
         pool = None
         if seen is not None and _current(seen, held, layout):
             base, source, plan = Base(seen.view), seen.source, seen.plan
@@ -86,15 +85,19 @@ def locked_sync(
         except GateRefused as error:
             log.append(layout, "publish_retried", code=error.code)
             again = manifests.next_id(layout, ulid())
-            stack.callback(atomic.remove_tree, layout.transaction(again))
             return _write_and_publish(replace(job, snapshot_id=again, pool=None), plan, started)
 
 
 def _write_and_publish(job: Job, plan: Plan, started: float) -> SyncReport:
     """Raises GateRefused when what was written is not what was planned; nothing of it is visible then."""
     planned = time.monotonic()
-    with indexing_state(job.codebase.layout, rebuild=job.parent is None) as track, steps.timed() as heard:
-        task = _task(job, track)
+    layout = job.codebase.layout
+    with (
+        indexing_state(layout, job.lease, rebuild=job.parent is None) as track,
+        steps.timed() as heard,
+        publish.transaction(layout, job.snapshot_id, job.lease) as folder,
+    ):
+        task = _task(job, folder, track)
         outcome = write(task, plan)
         if not job.options.allow_degraded:
             refuse_failures(replace(plan, errors=outcome.errors))
@@ -169,7 +172,7 @@ def _cached(embedding: EmbedSettings) -> bool:
     return embedding.provider not in ("none", "static")
 
 
-def _task(job: Job, track: Progress) -> Task:
+def _task(job: Job, folder: Path, track: Progress) -> Task:
     codebase = job.codebase
     embedder = open_embedder(codebase.settings.embedding)
     cached = embedder is not None and _cached(codebase.settings.embedding)
@@ -183,7 +186,7 @@ def _task(job: Job, track: Progress) -> Task:
         job.progress(phase, done, total)
 
     return Task(
-        layout=codebase.layout,
+        folder=folder,
         snapshot_id=job.snapshot_id,
         source=job.source,
         policy=make_policy(codebase.settings, None),  # paths were judged by the plan, only content is left

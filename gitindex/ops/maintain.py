@@ -8,16 +8,17 @@ from pathlib import Path
 
 from gitindex import gate
 from gitindex.config import Environment
-from gitindex.errors import IncompatibleVersion, IntegrityError
+from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import check, control
+from gitindex.lifecycle.removal import remove_store
 from gitindex.model import versions
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.report import SyncReport
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
-from gitindex.store import atomic, lease, ownership, state, steps, stores
-from gitindex.store.layout import Layout, builds_dir
+from gitindex.store import lease, ownership, state, steps, stores
+from gitindex.store.layout import builds_dir
 from gitindex.store.stores import StoreInfo
 from gitindex.view.snapshot import SnapshotView, open_active
 
@@ -42,10 +43,21 @@ def _homes(environment: Environment) -> tuple[tuple[str, Path], ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class BusyStore:
+    """A store that would have been removed, and why it was not."""
+
+    store_id: str
+    code: str
+    message: str
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoresReport:
     removed: tuple[str, ...]
     kept: tuple[str, ...]
     bytes_freed: int
+    busy: tuple[BusyStore, ...] = ()  # of those kept
 
 
 def collect_stores(
@@ -53,25 +65,25 @@ def collect_stores(
 ) -> StoresReport:
     """Remove stores unused for `days`, builds included; the one of the current codebase only with `force` (ST-5).
 
-    Stores of others in the same home are kept.
+    Stores of others in the same home are kept, and those that somebody reads or writes (SN-9).
     """
-    removed, kept, freed = [], [], 0
+    removed, kept, busy, freed = [], [], [], 0
     limit = time.time() - days * 86400
     for where, home in _homes(environment):
         for layout in stores.layouts(home):
+            name = f"{where}{layout.id}"
             current = here is not None and layout.base == here.layout.base
             foreign = ownership.problem(layout, _mode(environment)) is not None
-            if foreign or _busy(layout) or (current and not force) or state.last_used(layout) > limit:
-                kept.append(f"{where}{layout.id}")
+            if foreign or (current and not force) or state.last_used(layout) > limit:
+                kept.append(name)
                 continue
-            removed.append(f"{where}{layout.id}")
-            freed += atomic.tree_size(layout.base) if dry_run else stores.remove(layout)
-    return StoresReport(tuple(removed), tuple(kept), freed)
-
-
-def _busy(layout: Layout) -> bool:
-    held = lease.read(layout) if layout.lease.exists() else None
-    return held is not None and not held.stale(time.time())
+            try:
+                freed += remove_store(layout, dry_run=dry_run)
+                removed.append(name)
+            except GitindexError as error:
+                kept.append(name)
+                busy.append(BusyStore(name, error.code, error.message, error.hint))
+    return StoresReport(tuple(removed), tuple(kept), freed, tuple(busy))
 
 
 def upgrade(

@@ -5,18 +5,18 @@ The only verbs of the MCP surface that change anything. `create` believes a vali
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from typing import Any
 
 from gitindex import gate
 from gitindex.errors import IntegrityError, LeaseHeld
 from gitindex.indexing.write import Progress
+from gitindex.lifecycle.removal import remove_store
 from gitindex.model.proof import Outcome, Proof
 from gitindex.ops import catchup, engines
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.status import status as describe
-from gitindex.store import lease, readers, stores
+from gitindex.store import readers
 from gitindex.view.snapshot import open_active
 
 ACTIONS = ("create", "reindex", "sync", "status", "clear")
@@ -93,15 +93,12 @@ def clear(codebase: Codebase) -> dict[str, Any]:
     layout = codebase.layout
     if not layout.base.exists():
         return {**_done("clear", codebase), "noop": True, "bytes_freed": 0}
-    holder = lease.read(layout) if layout.lease.exists() else None
-    if holder is not None and not holder.stale(time.time()):
-        raise LeaseHeld(
-            f"a writer (pid {holder.pid}) is updating this index; nothing was deleted",
-            hint=gate.action(codebase.root, "status")["command"],
-        )
     engines.close(codebase)
-    with readers.exclusive(layout):
-        freed = stores.remove(layout)
+    try:
+        freed = remove_store(layout, readers_wait=readers.WAIT)
+    except LeaseHeld as error:
+        following = gate.action(codebase.root, "status")["command"]
+        raise LeaseHeld(f"{error.message}; nothing was deleted", hint=following) from error
     return {**_done("clear", codebase), "bytes_freed": freed}
 
 

@@ -72,15 +72,15 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
             view.forget_overlay()
             _check_disjoint(view)
             outgoing.check_snapshot(codebase, view, at.commit)
-            staged = _stage(codebase, whole, parts, snapshot_id)
-            manifest = publish.publish(
-                codebase.layout,
-                held,
-                snapshot_id,
-                staged,
-                view.verifier,
-                _composer(whole, codebase, held.epoch),
-            )
+            with publish.transaction(codebase.layout, snapshot_id, held) as folder:
+                manifest = publish.publish(
+                    codebase.layout,
+                    held,
+                    snapshot_id,
+                    _stage(codebase, whole, parts, folder),
+                    view.verifier,
+                    _composer(whole, codebase, held.epoch),
+                )
     return MergeReport(
         status="ok",
         commit=at.commit,
@@ -113,10 +113,9 @@ def _check_disjoint(view: SnapshotView) -> None:
         raise PublishBlocked(f"{path} is in {times} shards", hint="give each shard of one build once")
 
 
-def _stage(codebase: Codebase, whole: Manifest, parts: Sequence[Manifest], snapshot_id: str) -> Staged:
+def _stage(codebase: Codebase, whole: Manifest, parts: Sequence[Manifest], folder: Path) -> Staged:
     """The union of the lexical indexes, and a small segment with the completion marker (C-4)."""
     layout = codebase.layout
-    folder = publish.begin(layout, snapshot_id)
     known = {artifact.path: artifact for one in parts for artifact in one.lexical}
     homes = [(layout.base / one.lexical[0].path).parent for one in parts]
     linked: dict[int, Artifact] = {}
@@ -124,8 +123,9 @@ def _stage(codebase: Codebase, whole: Manifest, parts: Sequence[Manifest], snaps
         linked[copy.stat().st_ino] = known[source.relative_to(layout.base).as_posix()]
     overlay.write(folder / "overlay.jsonl", ())
     rules = config.marker_fingerprint(codebase.settings, whole.dimension)
-    payload = marker(portable.ROOT, rules, whole.counts, snapshot_id)
-    return Staged(folder, (_marker_segment(folder, whole.dimension, payload, snapshot_id),), "delta", linked)
+    payload = marker(portable.ROOT, rules, whole.counts, whole.snapshot_id)
+    fresh = _marker_segment(folder, whole.dimension, payload, whole.snapshot_id)
+    return Staged(folder, (fresh,), "delta", linked)
 
 
 def _marker_segment(folder: Path, dimension: int, payload: dict[str, Any], snapshot_id: str) -> Written:

@@ -59,9 +59,9 @@ class Share:
 
 
 def published_fingerprint(settings: Settings) -> str:
-    """What snapshots of commits are published under. A build of a commit takes neither untracked files nor submodules,
+    """What snapshots of commits are published under. A build of a commit takes neither working files nor submodules,
     so whether a store would (shared ones, ST-3; the user's choice, EL-4) makes no difference to what is fetched."""
-    index = replace(settings.index, untracked=True, submodules=False)
+    index = replace(settings.index, untracked=True, clean_only=False, submodules=False)
     return config.config_fingerprint(replace(settings, index=index))
 
 

@@ -13,6 +13,7 @@ from gitindex.ops.codebase import Codebase, fingerprints, notices
 from gitindex.ops.target import SyncOptions, make_plan, open_source
 from gitindex.ops.truth import truth
 from gitindex.store import state
+from gitindex.userconfig import FILE_NAME
 from gitindex.view.snapshot import SnapshotView, open_active
 
 _LISTED = 20
@@ -103,9 +104,26 @@ def _describe(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) ->
         truth=truths.line(),
     )
     answer["fingerprints"]["ignore"] = manifest.ignore_fingerprint
+    answer["notices"] += _find_shared_dirt(codebase, view)
     answer.update(_pending(codebase, view, answer["problems"]))
     answer["skipped_files"] = _listed(view, "skip")
     answer["text_only_files"] = _listed(view, "text_only") if manifest.counts.text_only else {}
+
+
+def _find_shared_dirt(codebase: Codebase, view: SnapshotView) -> list[dict[str, str]]:
+    """Working files that were never committed are in an index that others read (ST-3)."""
+    if codebase.mode != "shared" or not view.manifest.git.dirty:
+        return []
+    count = len(view.overlay())
+    files = f"{count} uncommitted {'file is' if count == 1 else 'files are'}"
+    return [
+        {
+            "code": "shared_dirty",
+            "message": f"{files} in this index, which everybody in its group can read; clean_only = true below "
+            f"[index] in {codebase.home / FILE_NAME} keeps such files out",
+            "next": "gitindex sync --commit-only",
+        }
+    ]
 
 
 def _pending(codebase: Codebase, view: SnapshotView, problems: list[dict[str, Any]]) -> dict[str, Any]:

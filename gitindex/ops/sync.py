@@ -17,7 +17,7 @@ from gitindex.git.status import Looking
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.present import Look
 from gitindex.ops.report import SyncReport, elapsed, unchanged
-from gitindex.ops.target import Outlook, SyncOptions, make_plan, open_source
+from gitindex.ops.target import Outlook, SyncOptions, is_commit_only, make_plan, open_source
 from gitindex.source.gittree import differs
 from gitindex.store import compatibility, log, state
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -68,7 +68,7 @@ def _outlook(
 def _looking(
     codebase: Codebase, options: SyncOptions, view: SnapshotView, begun: Look | None, stack: ExitStack
 ) -> Looking | None:
-    if codebase.repo is None or options.commit_only:
+    if codebase.repo is None or is_commit_only(codebase, options):
         return None
     if begun is not None and begun.snapshot_id == view.manifest.snapshot_id:
         return begun.looking

@@ -56,6 +56,11 @@ class Outlook:
         return self.plan.empty and not self.plan.errors and not _moved(self.view.manifest, self.source)
 
 
+def is_commit_only(codebase: Codebase, options: SyncOptions) -> bool:
+    """Leave the working tree out? Where there is no git, nothing is committed and this means nothing."""
+    return options.commit_only or (codebase.repo is not None and codebase.settings.index.clean_only)
+
+
 def open_source(
     codebase: Codebase, options: SyncOptions, *, bulk: bool, look: Looking | None = None
 ) -> Source:
@@ -63,7 +68,7 @@ def open_source(
     limit = codebase.settings.index.limits.file_bytes
     if codebase.repo is None:
         return DirectorySource(codebase.root, max_bytes=limit)
-    if options.commit_only:
+    if is_commit_only(codebase, options):
         return open_commit(codebase.repo, options.rev, max_bytes=limit, bulk=bulk)
     untracked = codebase.settings.index.untracked
     nested = codebase.settings.index.submodules
@@ -83,7 +88,7 @@ def make_plan(
     rules = ignore_bytes(codebase, source, options)
     planner = Planner(view, source, make_policy(codebase.settings, rules))
     plan = planner.plan(whole=whole or (view is not None and _rules_changed(view, source, rules)))
-    if not options.commit_only:
+    if not is_commit_only(codebase, options):
         plan = add_hidden_rules(plan, codebase, view, source)
     if options.share is None:
         return plan
@@ -91,7 +96,7 @@ def make_plan(
 
 
 def ignore_bytes(codebase: Codebase, source: Source, options: SyncOptions) -> bytes | None:
-    if options.commit_only and isinstance(source, GitSource):
+    if is_commit_only(codebase, options) and isinstance(source, GitSource):
         entry = source.entry(config.IGNORE_NAME.encode())
         return source.blob(entry.blob) if entry else None
     return read_root_file(codebase.root, config.IGNORE_NAME)
@@ -122,7 +127,7 @@ def ignore_fingerprint(
     rules = ignore_bytes(codebase, source, options)
     if rules is not None:
         files[config.IGNORE_NAME] = rules
-    hidden = None if options.commit_only else read_hidden_git_rules(codebase, source)
+    hidden = None if is_commit_only(codebase, options) else read_hidden_git_rules(codebase, source)
     if hidden is not None:
         files[GIT_NAME] = hidden
     return fingerprint(files)

@@ -13,7 +13,7 @@ from gitindex.model.ids import ulid
 from gitindex.segment import scipmerge
 from gitindex.segment.writer import SegmentWriter
 from gitindex.semantic.importer import composer, stage
-from gitindex.store import atomic, lease, manifests, publish
+from gitindex.store import lease, manifests, publish
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView, open_active
 
@@ -25,8 +25,7 @@ def carry(layout: Layout, before: SnapshotView, *, wait: float = 30.0) -> str | 
     """
     with ExitStack() as stack:
         txn = ulid()
-        folder = publish.begin(layout, txn)
-        stack.callback(atomic.remove_tree, folder)
+        folder = stack.enter_context(publish.transaction(layout, txn))
         name = f"seg_{txn}_0"
         writer = SegmentWriter(folder / name, name, before.manifest.dimension, CHUNKER_VERSION)
         if not any(documents for _, documents in before.scip.sources()):

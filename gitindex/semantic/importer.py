@@ -33,7 +33,7 @@ from gitindex.semantic.describe import Description
 from gitindex.semantic.naming import NAMELESS, Naming
 from gitindex.semantic.scope import Scope
 from gitindex.semantic.shares import HelperLost, Order, Team
-from gitindex.store import atomic, clone, lease, manifests, publish, state, steps
+from gitindex.store import clone, lease, manifests, publish, state, steps
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SEMANTIC, SnapshotView, open_active
 
@@ -93,8 +93,7 @@ def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: floa
     with ExitStack() as stack:
         view = stack.enter_context(_reopen(layout))
         txn = ulid()
-        folder = publish.begin(layout, txn)
-        stack.callback(atomic.remove_tree, folder)
+        folder = stack.enter_context(publish.transaction(layout, txn))
         name = f"seg_{txn}_0"
 
         @cache

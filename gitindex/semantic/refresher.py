@@ -1,7 +1,8 @@
 """What one refresh job does at one commit: private checkout, indexer, import (SE-2, SE-3).
 
 `worker` owns the order; here is the content of its steps. Everything is taken from git objects of one tree, so the
-user's working tree is neither read nor touched. Scratch space lies in the store's staging, where gc finds leftovers.
+user's working tree is neither read nor touched. Scratch space lies in the store's staging: the next
+writer removes leftovers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +30,7 @@ from gitindex.semantic.indexers.registry import indexer_for
 from gitindex.semantic.indexing import Bench, Indexed
 from gitindex.semantic.jobs import Job
 from gitindex.semantic.worker import NoLongerCurrent, Steps
-from gitindex.store import atomic, steps
+from gitindex.store import staging, steps
 from gitindex.store.layout import Layout
 
 _BEAT_SECONDS = 2.0
@@ -40,7 +41,7 @@ class Output(NamedTuple):
     """An accepted run, not yet imported."""
 
     context: Context
-    scratch: Path
+    scratch: ExitStack  # to close when it is no longer needed
     indexed: Indexed
 
 
@@ -110,8 +111,9 @@ class Refresher:
 
     def _run(self, job: Job, alive: Callable[[], bool]) -> Output:
         context = self._context(job)
-        scratch = _scratch(self.layout)
+        stack = ExitStack()
         try:
+            scratch = Path(stack.enter_context(_scratch(self.layout)))
             made = checkout.check_out(self.objects, self.tree, scratch / "checkout", max_bytes=MAX_FILE_BYTES)
             work = scratch / "work"
             work.mkdir()
@@ -119,9 +121,9 @@ class Refresher:
             indexed = indexing.index(
                 indexer_for(context.language), run, self.bench, _seldom(alive, self.clock)
             )
-            return Output(context, scratch, indexed)
+            return Output(context, stack, indexed)
         except BaseException as error:
-            atomic.remove_tree(scratch)
+            stack.close()
             if isinstance(error, GitindexError) and not isinstance(error, SemanticError):
                 raise SemanticError(error.message, hint=error.hint, diagnosis=error.code) from error
             raise
@@ -150,7 +152,7 @@ class Refresher:
         return import_documents(self.layout, source, confirm, wait=self.lease_wait)
 
     def _discard(self, output: Output) -> None:
-        atomic.remove_tree(output.scratch)
+        output.scratch.close()
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -208,13 +210,11 @@ def _project(root: str) -> str:
     return f"project/{root}".replace(" ", "_") if root else "project"
 
 
-def _scratch(layout: Layout) -> Path:
+def _scratch(layout: Layout) -> AbstractContextManager[str | Path]:
     """A fresh directory whose path suits every indexer."""
     if "+" in str(layout.base):  # scip-typescript crashes on such a root
-        return Path(tempfile.mkdtemp(prefix="gitindex-"))
-    folder = layout.transaction(ulid())
-    folder.mkdir(parents=True)
-    return folder
+        return tempfile.TemporaryDirectory(prefix="gitindex-", ignore_cleanup_errors=True)
+    return staging.transaction(layout, ulid())
 
 
 def _seldom(alive: Callable[[], bool], clock: Callable[[], float]) -> Callable[[], bool]:

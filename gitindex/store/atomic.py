@@ -61,19 +61,21 @@ def unwritable(where: Path, error: Exception) -> StoreUnwritable:
     )
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`: temporary file, fsync, rename, fsync of the directory."""
+def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace `path` by `data`: temporary file, fsync, rename, fsync of the directory; no fsync unless `durable`."""
     temporary = path.with_name(f"{path.name}.tmp.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         with open(create(temporary), "wb") as handle:
             handle.write(data)
             handle.flush()
-            os.fsync(handle.fileno())
+            if durable:
+                os.fsync(handle.fileno())
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
+    if durable:
+        sync_directory(path.parent)
 
 
 def create(path: Path) -> int:
@@ -83,7 +85,7 @@ def create(path: Path) -> int:
     """
     wanted = granted(path.parent)
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, wanted or 0o666)
-    if wanted:
+    if wanted and stat.S_IMODE(os.fstat(descriptor).st_mode) != wanted:  # else the folder's ACL did it
         os.fchmod(descriptor, wanted)
     return descriptor
 
@@ -116,13 +118,16 @@ def make_folder(path: Path) -> None:
 
 
 def make_private_folder(path: Path, mode: int = 0o700) -> None:
-    """A directory and what is missing above it, with `mode` from the start: nothing in it has to be hurried."""
+    """A directory and what is missing above it, with `mode` from the start: nothing in it has to be hurried.
+
+    Where a group may enter, it is the group of the directory above if that one hands its group down (setgid).
+    """
     if path.is_dir():
         return
     make_private_folder(path.parent, mode)
     with suppress(FileExistsError):
         path.mkdir(mode=mode)
-        path.chmod(mode)
+        path.chmod(mode | (path.stat().st_mode & stat.S_ISGID if mode & 0o070 else 0))
 
 
 def restrict(path: Path) -> None:

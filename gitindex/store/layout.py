@@ -76,6 +76,10 @@ class Layout:
     def manifest(self, snapshot_id: str) -> Path:
         return self.snapshot(snapshot_id) / "manifest.json"
 
+    def replaced(self, snapshot_id: str) -> Path:
+        """When it stopped being the active one."""
+        return self.snapshot(snapshot_id) / "replaced.json"
+
     @property
     def tables(self) -> Path:
         """A LanceDB database directory: one table per segment."""
@@ -145,3 +149,17 @@ class Layout:
     @property
     def embeddings(self) -> Path:
         return self.base / "cache" / "embeddings"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Those that every store has."""
+        return (
+            self.snapshots,
+            self.tables,
+            self.segments,
+            self.lexicals,
+            self.staging,
+            self.locks,
+            self.log.parent,
+            self.embeddings,
+        )

@@ -4,7 +4,7 @@ Invariant: every change of the lease file happens under the guard (an exclusivel
 life), so acquire, heartbeat, steal and release never overwrite each other. A guard is removed only under the breaker
 (a lock of the kernel), and each write looks under the same lock whether the guard is still its own: a process that was
 stopped for longer than any time limit writes nothing when it goes on (LE-3). A lease that vanished or changed hands
-is lost: its former owner stops before it makes anything visible.
+is lost: its former owner stops before it makes anything visible. A new owner removes what earlier ones left in staging.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gitindex.errors import LeaseHeld, LeaseLost, StoreCorrupt
+from gitindex.errors import GitindexError, LeaseHeld, LeaseLost, StoreCorrupt
 from gitindex.model import versions
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
-from gitindex.store import atomic, manifests, sealed
+from gitindex.store import atomic, capability, manifests, sealed, staging
+from gitindex.store.clock import boot_id
 from gitindex.store.layout import Layout
 
 TTL_MS = 120_000
 GUARD_TTL = 5.0
 _POLL = 0.02
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _PROCESSES = "/proc/self/ns/pid"
 
 
@@ -72,6 +72,7 @@ class Lease:
         self, layout: Layout, state: LeaseState, clock: Callable[[], float], *, waited: bool = False
     ) -> None:
         self.waited = waited  # for another writer, before it became ours
+        self.cleaned: dict[Path, int] = {}  # what earlier owners left in staging, with its size
         self._layout = layout
         self._state = state
         self._clock = clock
@@ -92,17 +93,28 @@ class Lease:
 
         Raises LeaseLost.
         """
-        current = read(self._layout)
-        if current is None or current.released or not self._ours(current):
+        if self._is_taken(read(self._layout)):
             raise LeaseLost(
                 "the writer lease was taken over by another process; nothing was published",
                 hint="gitindex sync",
             )
 
+    def is_lost(self) -> bool:
+        """Whether somebody else has the lease for sure."""
+        try:
+            return self._is_taken(read(self._layout))
+        except (OSError, GitindexError):
+            return False
+
+    def clean_staging(self) -> None:
+        """Remove what dead builders and owners of older leases left (see `staging`)."""
+        for folder in staging.find_leftovers(self._layout, self.epoch):
+            self.cleaned[folder] = atomic.remove_tree(folder)
+
     def release(self) -> None:
         self._stop.set()
         self._beat.join()
-        with contextlib.suppress(LeaseLost), guard(self._layout) as held:
+        with contextlib.suppress(LeaseLost), guard(self._layout) as held:  # also when the store was removed
             current = read(self._layout)
             if current is not None and self._ours(current):
                 held.write(replace(current, released=True))
@@ -116,6 +128,9 @@ class Lease:
         with guard(self._layout) as held, held.fence():
             self.check()
             yield
+
+    def _is_taken(self, current: LeaseState | None) -> bool:
+        return current is None or current.released or not self._ours(current)
 
     def _ours(self, current: LeaseState) -> bool:
         return current.owner_id == self.owner and current.lease_epoch == self.epoch
@@ -142,12 +157,25 @@ def hold(
 ) -> Iterator[Lease]:
     """Hold the lease for the body. Waits up to `wait` seconds for the present owner.
 
-    Raises LeaseHeld when another writer keeps it.
+    Raises LeaseHeld when another writer keeps it, LeaseLost when the store was removed, or when the body failed and
+    another process has the lease by then: it may have taken away what the body worked with; StoreNotShareable.
     """
+    capability.ensure_shareable(layout)
     granted, waited = _acquire(layout, txn, wait, ttl_ms, clock)
     lease = Lease(layout, granted, clock, waited=waited)
     try:
+        staging.claim(layout, txn, granted.lease_epoch)
+        lease.clean_staging()
         yield lease
+    except LeaseLost:
+        raise
+    except Exception as error:
+        if lease.is_lost():
+            raise LeaseLost(
+                "the writer lease was taken over by another process, which stopped this one",
+                hint="gitindex sync",
+            ) from error
+        raise
     finally:
         lease.release()
 
@@ -168,6 +196,22 @@ def read(layout: Layout) -> LeaseState | None:
         raise StoreCorrupt(
             f"writer lease {layout.lease} is damaged: {error}", hint="gitindex repair"
         ) from error
+
+
+def held_by(state: LeaseState) -> LeaseHeld:
+    """The refusal for everybody but the owner."""
+    return LeaseHeld(
+        f"another writer (pid {state.pid} on {state.host}, since {state.started_at}) is updating this index",
+        hint="gitindex status",
+    )
+
+
+def next_epoch(layout: Layout) -> int:
+    """The epoch of the next lease where it could be had now, else 0."""
+    current = read(layout)
+    if current is not None and not current.stale(time.time()):
+        return 0
+    return _epoch_before(layout, current) + 1
 
 
 def mend(layout: Layout, epoch: int) -> None:
@@ -249,11 +293,7 @@ def _acquire(
                 return granted, waited
         waited = True
         if time.monotonic() >= deadline:
-            raise LeaseHeld(
-                f"another writer (pid {current.pid} on {current.host}, since {current.started_at}) "
-                "is updating this index",
-                hint="gitindex status",
-            )
+            raise held_by(current)
         time.sleep(_POLL)
 
 
@@ -279,11 +319,15 @@ def _fresh(txn: str, ttl_ms: int, now: float, epoch: int) -> LeaseState:
 
 
 def _create_guard(layout: Layout) -> int | None:
-    """A descriptor of the guard we made, None when somebody has it."""
+    """A descriptor of the guard we made, None when somebody has it. Raises LeaseLost when the store is gone."""
     try:
         return atomic.create(layout.lease_guard)
     except FileExistsError:
         return None
+    except FileNotFoundError as error:
+        raise LeaseLost(
+            f"the index {layout.id} was removed by another process", hint="gitindex sync"
+        ) from error
 
 
 def _break_stale_guard(layout: Layout) -> None:
@@ -332,7 +376,7 @@ def process_scope() -> str:
     Two containers may have one host name. Without such namespaces (macOS) the host name is all there is.
     """
     try:
-        boot, namespace = _BOOT.read_text("ascii").strip(), os.readlink(_PROCESSES)
+        boot, namespace = boot_id(), os.readlink(_PROCESSES)
     except OSError:
         return os.uname().nodename
     return f"{os.uname().nodename} {boot} {namespace}"

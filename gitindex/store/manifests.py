@@ -13,7 +13,7 @@ from gitindex.model import manifest as manifest_model
 from gitindex.model import versions
 from gitindex.model.ids import born_ms, ulid
 from gitindex.model.manifest import Manifest
-from gitindex.store import atomic, sealed, state
+from gitindex.store import atomic, clock, replaced, sealed, state
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 
@@ -137,9 +137,13 @@ def _read_unless_older(layout: Layout, snapshot_id: str) -> list[Manifest]:
 def activate(layout: Layout, snapshot_id: str, epoch: int) -> None:
     """Swap the pointer, for the writer whose lease has `epoch`. The one moment a snapshot becomes visible.
 
+    That the present one is replaced is noted first (SN-9): while it is active, nobody goes by the note.
+
     Raises LeaseLost when a later lease has published (LE-3).
     """
     now = active_id(layout)
     if now is not None and highest_epoch(layout, [now]) > epoch:
         raise LeaseLost("a later writer has published; this snapshot was not", hint="gitindex sync")
+    if now is not None and now != snapshot_id:
+        replaced.note_replaced(layout, now, clock.read_clock())
     atomic.write_bytes(layout.active, f"{snapshot_id}\n".encode())

@@ -7,32 +7,36 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from gitindex.errors import GitindexError, LeaseLost
+from gitindex.errors import GitindexError, LeaseHeld, LeaseLost
 from gitindex.store import state
 from gitindex.store.layout import Layout
+from gitindex.store.lease import Lease
 from gitindex.store.state import Indexing
 
 _EVERY = 0.5
 
 
 @contextmanager
-def failure_noted(layout: Layout) -> Iterator[None]:
-    """Remember that the body failed. Needs the lease; who lost it writes nothing any more (LE-1)."""
+def failure_noted(layout: Layout, lease: Lease) -> Iterator[None]:
+    """Remember that the body failed. Who lost the lease writes nothing any more (LE-1)."""
     try:
         yield
-    except LeaseLost:
-        raise
     except GitindexError:
-        before = state.read(layout)
-        if before is not None:
-            with suppress(OSError):
+        with suppress(OSError, LeaseLost, LeaseHeld), lease.fenced():
+            before = state.read(layout)
+            if before is not None:
                 state.write(layout, replace(before, last_result="failed"))
         raise
 
 
 @contextmanager
-def indexing_state(layout: Layout, *, rebuild: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Mark a create or reindex for the body; an incremental sync leaves readers alone and marks nothing."""
+def indexing_state(
+    layout: Layout, lease: Lease, *, rebuild: bool
+) -> Iterator[Callable[[str, int, int], None]]:
+    """Mark a create or reindex for the body; an incremental sync leaves readers alone and marks nothing.
+
+    Whoever lost the lease marks nothing any more: tracking then raises LeaseLost.
+    """
     if not rebuild:
         yield lambda _phase, _done, _total: None
         return
@@ -45,7 +49,10 @@ def indexing_state(layout: Layout, *, rebuild: bool) -> Iterator[Callable[[str, 
             return
         last = time.monotonic()
         share = round(100 * done / total, 1) if total else None
-        state.write(layout, replace(before, state="indexing", indexing=Indexing(share, phase, state.now())))
+        with suppress(LeaseHeld), lease.fenced():  # busy with the lease: progress can be told later
+            state.write(
+                layout, replace(before, state="indexing", indexing=Indexing(share, phase, state.now()))
+            )
 
     track("starting", 0, 0)
     try:
@@ -53,5 +60,6 @@ def indexing_state(layout: Layout, *, rebuild: bool) -> Iterator[Callable[[str, 
     except BaseException:
         if before is not None:  # a failed reindex leaves the last good snapshot as good as it was
             after = before.state if before.active_snapshot_id else "indexfailed"
-            state.write(layout, replace(before, state=after, last_result="failed", indexing=None))
+            with suppress(LeaseLost, LeaseHeld), lease.fenced():
+                state.write(layout, replace(before, state=after, last_result="failed", indexing=None))
         raise

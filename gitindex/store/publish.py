@@ -10,16 +10,16 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitindex.errors import GateRefused, IntegrityError
+from gitindex.errors import GateRefused, IntegrityError, LeaseHeld, LeaseLost
 from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
 from gitindex.segment import chunks, lexical
 from gitindex.segment.facts import Facts
 from gitindex.segment.writer import Written
-from gitindex.store import atomic, contents, integrity, manifests, state, steps
+from gitindex.store import atomic, contents, integrity, manifests, staging, state, steps
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.lease import Lease
@@ -41,13 +41,16 @@ class Staged:
 Compose = Callable[[tuple[Segment, ...], tuple[Artifact, ...], Artifact], Manifest]
 
 
-def begin(layout: Layout, txn: str) -> Path:
-    """A fresh staging directory. Raises IncompatibleVersion for a store of another release (ST-6)."""
+@contextmanager
+def transaction(layout: Layout, txn: str, lease: Lease | None = None) -> Iterator[Path]:
+    """A staging directory for the body, removed at its end; without a `lease` while others may publish.
+
+    Raises IncompatibleVersion for a store of another release (ST-6).
+    """
     state.read(layout)
     steps.reach("publish.stage")
-    folder = layout.transaction(txn)
-    atomic.make_folder(folder)
-    return folder
+    with staging.transaction(layout, txn, lease.epoch if lease else 0) as folder:
+        yield folder
 
 
 def publish(
@@ -71,19 +74,19 @@ def publish(
         steps.reach("publish.install")
         segments, words, overlay = _install(layout, snapshot_id, staged)
         manifest = compose(segments, words, overlay)
-        steps.reach("publish.manifest")
-        manifests.write(layout, manifest)
-        steps.reach("publish.preflight")
-        lease.check()
-        steps.reach("publish.gate")
-        with _withdrawn_if_refused(layout, snapshot_id):
+        with _withdrawn_unless_active(layout, snapshot_id):
+            steps.reach("publish.manifest")
+            manifests.write(layout, manifest)
+            steps.reach("publish.preflight")
+            lease.check()
+            steps.reach("publish.gate")
             _gate(layout, manifest, staged, verifier)
-        lease.check()
-        confirm()
-        steps.reach("publish.swap")
-        swap(layout, lease, snapshot_id)
+            lease.check()
+            confirm()
+            steps.reach("publish.swap")
+            swap(layout, lease, snapshot_id)
         steps.reach("publish.state")
-        _settle(layout, manifest)
+        _settle(layout, lease, manifest)
         steps.reach("publish.done")
     return manifest
 
@@ -110,7 +113,7 @@ def adopt(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) 
         steps.reach("publish.swap")
         swap(layout, lease, manifest.snapshot_id)
         steps.reach("publish.state")
-        _settle(layout, manifest)
+        _settle(layout, lease, manifest)
         steps.reach("publish.done")
     return manifest
 
@@ -128,6 +131,18 @@ def _withdrawn_if_refused(layout: Layout, snapshot_id: str) -> Iterator[None]:
         yield
     except (GateRefused, IntegrityError):
         atomic.remove_tree(layout.snapshot(snapshot_id))
+        raise
+
+
+@contextmanager
+def _withdrawn_unless_active(layout: Layout, snapshot_id: str) -> Iterator[None]:
+    """The same for a snapshot that was built here, whatever stopped it. Nobody else has its id, so this is right
+    although the lease may be lost."""
+    try:
+        yield
+    except Exception:
+        if manifests.active_id(layout) != snapshot_id:
+            atomic.remove_tree(layout.snapshot(snapshot_id))
         raise
 
 
@@ -273,10 +288,11 @@ def _refuse_missing(missing: Iterable[str]) -> None:
         )
 
 
-def _settle(layout: Layout, manifest: Manifest) -> None:
+def _settle(layout: Layout, lease: Lease, manifest: Manifest) -> None:
     """What may be lost in a crash: notes that save hashing, and the state file that manifests can rebuild."""
-    integrity.note_verified(layout, manifest.artifacts())
-    current = state.read(layout)
-    if current is not None:
-        state.write(layout, state.published(current, manifest))
+    with suppress(LeaseLost, LeaseHeld), lease.fenced():  # what a later writer left is newer
+        integrity.note_verified(layout, manifest.artifacts())
+        current = state.read(layout)
+        if current is not None:
+            state.write(layout, state.published(current, manifest))
     state.touch_used(layout)

@@ -107,6 +107,9 @@ def touch_used(layout: Layout) -> None:
         return
     with suppress(OSError):
         os.utime(descriptor)
+        os.fchmod(
+            descriptor, allowed & 0o660
+        )  # whatever the umask; not ours to change when another user made it
     os.close(descriptor)
 
 

@@ -6,15 +6,12 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitindex.errors import GitindexError, StoreUnwritable, UsageError
+from gitindex.errors import GitindexError, UsageError
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
-from gitindex.store import atomic, manifests, ownership, state
+from gitindex.store import acl, atomic, capability, manifests, ownership, state
 from gitindex.store.layout import Layout, data_dir, store_id
 from gitindex.store.state import StoreState
-
-# Remote file systems cannot promise exclusive create and rename between hosts.
-_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "glusterfs"})
 
 
 @frozen
@@ -57,7 +54,7 @@ def create(layout: Layout, fresh: StoreState) -> StoreState:
     """Make the store's directories, or return the state of the one that is there.
 
     Raises UsageError when the store exists in the other mode, ForeignStore when it is not this user's,
-    StoreUnwritable when it cannot be made.
+    StoreUnwritable when it cannot be made, StoreNotShareable when a shared one cannot be carried.
     """
     found = existing(layout, fresh.mode)
     if found is not None:
@@ -68,7 +65,7 @@ def create(layout: Layout, fresh: StoreState) -> StoreState:
         except FileNotFoundError as error:  # a file system where nothing can be made (/proc)
             raise atomic.unwritable(layout.base, error) from error
         if fresh.mode == "shared":
-            check_shared(layout)
+            capability.check_shareable(layout)
         atomic.create_missing(layout.readers)
         state.write(layout, fresh)
     return fresh
@@ -76,69 +73,15 @@ def create(layout: Layout, fresh: StoreState) -> StoreState:
 
 def _make_directories(layout: Layout, mode: str) -> None:
     """The store itself keeps others out before anything is in it; what follows takes its permissions from there. The
-    umask is the process's, and a server has other threads: it is neither asked nor set (ST-3)."""
+    umask is the process's, and a server has other threads: it is neither asked nor set (ST-3). A shared store gets an
+    ACL that the kernel hands down, where there are such."""
     atomic.make_private_folder(layout.base.parent, 0o700 if mode == "single" else 0o770)
     layout.base.mkdir(mode=0o700, exist_ok=True)
     layout.base.chmod(0o700 if mode == "single" else 0o2770)
-    for folder in (
-        layout.snapshots,
-        layout.tables,
-        layout.segments,
-        layout.lexicals,
-        layout.staging,
-        layout.locks,
-        layout.log.parent,
-        layout.embeddings,
-    ):
+    if mode == "shared":
+        acl.grant_group(layout.base)
+    for folder in layout.folders:
         atomic.make_folder(folder)
-
-
-def check_shared(layout: Layout) -> None:
-    """Prove the file system can carry a shared store: local, exclusive create, read after write, rename.
-
-    Raises StoreUnwritable naming what is missing.
-    """
-    kind = filesystem(layout.base)
-    if kind in _NETWORK:
-        raise StoreUnwritable(
-            f"shared stores need a local file system; {layout.base} is on {kind}",
-            hint="use single-user stores (the default) on network file systems",
-        )
-    probe = layout.locks / f"probe.{ulid()}"
-    try:
-        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o660))
-        _refuse_second_create(probe)
-        atomic.write_bytes(probe, b"probe")
-        if probe.read_bytes() != b"probe":
-            raise StoreUnwritable(f"{layout.base}: a written file does not read back")
-        os.rename(probe, probe.with_suffix(".moved"))
-        probe.with_suffix(".moved").unlink()
-    except OSError as error:
-        raise StoreUnwritable(f"{layout.base} cannot carry a shared store: {error}") from error
-
-
-def _refuse_second_create(probe: Path) -> None:
-    try:
-        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o660))
-    except FileExistsError:
-        return
-    raise StoreUnwritable(f"{probe.parent}: exclusive create is not exclusive")
-
-
-def filesystem(path: Path) -> str:
-    """The type of the file system below `path`, "" where the system does not tell."""
-    try:
-        lines = Path("/proc/self/mounts").read_text().splitlines()
-    except OSError:
-        return ""
-    best, kind = "", ""
-    for line in lines:
-        _, point, fs, *_ = line.split(" ")
-        point = point.replace("\\040", " ")
-        inside = str(path) == point or str(path).startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, fs
-    return kind
 
 
 def layouts(home: Path) -> list[Layout]:
@@ -192,13 +135,11 @@ def siblings(home: Path, layout: Layout, fresh: StoreState) -> list[Layout]:
     return sorted(found, key=state.last_used, reverse=True)
 
 
-def remove(layout: Layout) -> int:
-    """Delete a whole store; returns the bytes freed. Renamed first, so nobody opens a half-deleted one."""
+def remove(layout: Layout) -> None:
+    """Delete a whole store. Renamed first, so nobody opens a half-deleted one. Needs the lease and the readers lock."""
     import shutil
 
-    size = atomic.tree_size(layout.base)
     doomed = layout.base.with_name(f".doomed.{ulid()}")
     os.rename(layout.base, doomed)
     shutil.rmtree(doomed)
     layout.last_used.unlink(missing_ok=True)
-    return size

@@ -35,7 +35,7 @@ def perform(operation: str, root: Path, home: Path) -> None:
     elif operation == "merge":
         compact.compact_runs(codebase.layout, lambda _: [range(1, 3), range(4, 6)])
     elif operation == "gc":
-        gc.collect(codebase.layout, now_ms=2**45)
+        gc.collect(codebase.layout, now=harness.LATER)
     elif operation == "upgrade":
         upgrade(codebase)
     elif operation == "repair":

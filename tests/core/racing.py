@@ -38,7 +38,7 @@ def collect_once(root: Path, home: Path) -> str:
     layout = harness.codebase(root, home).layout
     if not layout.active.exists():
         return "none"
-    gc.collect(layout, wait=0.2, now_ms=2**45)
+    gc.collect(layout, wait=0.2, now=harness.LATER)
     compact.compact(layout, wait=0.2)
     return "collected"
 

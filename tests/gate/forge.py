@@ -98,8 +98,8 @@ def break_probe(codebase: Codebase) -> None:
 def rebuilding(codebase: Codebase) -> Iterator[None]:
     """What readers see while another process reindexes: its lease, its state, its progress."""
     with (
-        lease.hold(codebase.layout, "forged"),
-        indexing_state(codebase.layout, rebuild=True) as track,
+        lease.hold(codebase.layout, "forged") as held,
+        indexing_state(codebase.layout, held, rebuild=True) as track,
     ):
         track("extract", 1, 4)
         yield

@@ -125,7 +125,7 @@ def test_2_an_incremental_sync_blocks_nobody(indexed: Codebase) -> None:
     from gitindex.store import lease
     from gitindex.store.progress import indexing_state
 
-    with lease.hold(indexed.layout, "sync"), indexing_state(indexed.layout, rebuild=False):
+    with lease.hold(indexed.layout, "sync") as held, indexing_state(indexed.layout, held, rebuild=False):
         assert cli("symbol", "start", "--json", "--path", str(indexed.root)).code == 0
 
 

@@ -181,7 +181,7 @@ def test_no_ghosts_on_disk_after_gc(repo: GitRepo):
         repo.commit(f"more {at}", **{"b.py": f"B = {at + 2}\n"})
         harness.index(repo.root)
     compact.compact(layout)
-    gc.collect(layout, now_ms=2**45)
+    gc.collect(layout, now=harness.LATER)
     assert not any(
         secret.encode() in path.read_bytes() for path in Path(layout.base).rglob("*") if path.is_file()
     )

@@ -9,6 +9,7 @@ import pytest
 from gitindex.lifecycle import gc
 from gitindex.ops.codebase import open_codebase
 from gitindex.store import steps
+from tests import harness
 from tests.share.crashing import kill_at
 from tests.share.team import Team
 
@@ -60,7 +61,7 @@ def test_kill_leaves_old_or_new(team: Team, verb: str, step: str):
     assert done.base_commit == repo.git("rev-parse", "HEAD")
     assert team.digest(repo) == team.clean(repo)
     layout = open_codebase(repo.root, team.mate).layout
-    gc.collect(layout, now_ms=2**45)
+    gc.collect(layout, now=harness.LATER)
     assert list(layout.staging.iterdir()) == []
     assert team.digest(repo) == team.clean(repo)
 

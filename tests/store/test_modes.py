@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.errors import StoreUnwritable, UsageError
+from gitindex.errors import StoreNotShareable, UsageError
 from gitindex.ops.codebase import fresh_state, open_codebase
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
 from gitindex.ops.upkeep import after_sync
-from gitindex.store import stores
+from gitindex.store import capability, stores
 from tests import harness
 from tests.gitrepo import GitRepo
 from tests.share.team import Team
@@ -112,7 +112,7 @@ def test_the_capability_check(repo: GitRepo, tmp_path: Path):
     repo.commit("one", **{"a.py": "A = 1\n"})
     codebase = open_codebase(repo.root, harness.environment(), shared=True)
     stores.create(codebase.layout, fresh_state(codebase))
-    stores.check_shared(codebase.layout)
+    capability.check_shareable(codebase.layout)
     assert [path.name for path in codebase.layout.locks.iterdir()] == ["readers.lock"]
 
 
@@ -121,12 +121,70 @@ def test_network_file_systems_are_refused(repo: GitRepo, monkeypatch: pytest.Mon
     repo.commit("one", **{"a.py": "A = 1\n"})
     codebase = open_codebase(repo.root, harness.environment(), shared=True)
     stores.create(codebase.layout, fresh_state(codebase))
-    monkeypatch.setattr(stores, "filesystem", lambda _path: "nfs4")
-    with pytest.raises(StoreUnwritable, match="nfs4"):
-        stores.check_shared(codebase.layout)
+    monkeypatch.setattr(capability, "filesystem", lambda _path: "nfs4")
+    with pytest.raises(StoreNotShareable, match="nfs4"):
+        capability.check_shareable(codebase.layout)
+
+
+@pytest.fixture
+def shared(repo: GitRepo, home: Path) -> GitRepo:
+    """An indexed repository of a user who shares."""
+    (home / ".gitindex").mkdir()
+    (home / ".gitindex/config.toml").write_text("shared = true\n")
+    (home / ".gitindex/config.toml").chmod(0o644)
+    repo.commit("one", **{"a.py": "def alpha(): pass\n"})
+    harness.index(repo.root)
+    repo.commit("two", **{"a.py": "def beta(): pass\n"})
+    return repo
+
+
+@pytest.mark.parametrize("command", [("sync",), ("sync", "--full"), ("compact",), ("gc",), ("repair",)])
+def test_every_process_checks_before_it_writes(
+    shared: GitRepo, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+):
+    """ST-3: a store that moved to a network since it was made is refused by name, and goes on to answer."""
+    layout = harness.codebase(shared.root).layout
+    if command in (("compact",), ("repair",)):
+        harness.index(shared.root)
+        victim = layout.facts(sorted(path.name for path in layout.segments.iterdir())[0])
+        if command == ("repair",):
+            victim.write_bytes(victim.read_bytes()[:-1])
+    before = layout.active.read_bytes()
+    capability._check_once.cache_clear()  # as in another process
+    monkeypatch.setattr(capability, "filesystem", lambda _path: "nfs4")
+    ran = harness.cli(*command, "--json", "--path", str(shared.root))
+    assert ran.code == 1, ran.out
+    error = ran.json["error"]
+    assert error["code"] == "store_not_shareable"
+    assert "nfs4" in error["message"]
+    assert "GITINDEX_HOME" in error["hint"]
+    assert layout.active.read_bytes() == before
+    assert list(layout.staging.iterdir()) == []
+    if command != ("repair",):
+        assert harness.cli("search", "alpha", "--json", "--path", str(shared.root)).code == 0
+
+
+def test_one_check_per_process(shared: GitRepo, monkeypatch: pytest.MonkeyPatch):
+    """ST-3: the first write pays for it, the others do not; a single-user store never does."""
+    capability._check_once.cache_clear()
+    checked: list[str] = []
+    real = capability.check_shareable
+    monkeypatch.setattr(
+        capability, "check_shareable", lambda layout: (checked.append(layout.id), real(layout))
+    )
+    for number in range(3):
+        shared.commit("more", **{"b.py": f"B = {number}\n"})
+        harness.index(shared.root)
+    assert len(checked) == 1
+
+
+def test_a_link_to_another_file_system(tmp_path: Path):
+    """ST-3: what counts is where the store really is."""
+    (tmp_path / "link").symlink_to("/proc/self")
+    assert capability.filesystem(tmp_path / "link") == "proc"
 
 
 def test_the_file_system_below_a_path_is_known():
     """ST-3: the longest mount point above the path counts."""
-    assert stores.filesystem(Path("/proc/self")) == "proc"
-    assert stores.filesystem(Path("/")) != ""
+    assert capability.filesystem(Path("/proc/self")) == "proc"
+    assert capability.filesystem(Path("/")) != ""

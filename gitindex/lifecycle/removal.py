@@ -1,0 +1,44 @@
+"""Removing a whole store, never under somebody who writes, builds or reads it (ST-5, SN-9)."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+
+from gitindex.errors import LeaseHeld
+from gitindex.model.ids import ulid
+from gitindex.store import atomic, lease, readers, staging, stores
+from gitindex.store.layout import Layout
+
+
+def remove_store(layout: Layout, *, readers_wait: float = 0.0, dry_run: bool = False) -> int:
+    """The bytes freed, or that would be. Holds the lease and the readers' lock until the store is gone.
+
+    Raises LeaseHeld while somebody writes, builds or reads (for `readers_wait` seconds), StoreCorrupt for a lease that
+    nobody can read, StoreUnwritable.
+    """
+    size = atomic.tree_size(layout.base)  # before a lease of ours changes it
+    with ExitStack() as stack:
+        stack.enter_context(atomic.storage(layout.base))
+        if layout.readers.exists():  # else it was never finished: nobody can be in it
+            if dry_run:
+                _refuse_writer(layout)
+            else:
+                stack.enter_context(lease.hold(layout, ulid()))
+            _refuse_builders(layout)
+            stack.enter_context(readers.exclusive(layout, readers_wait))
+        if not dry_run:
+            stores.remove(layout)
+    return size
+
+
+def _refuse_writer(layout: Layout) -> None:
+    held = lease.read(layout)
+    if held is not None and not held.stale(time.time()):
+        raise lease.held_by(held)
+
+
+def _refuse_builders(layout: Layout) -> None:
+    """Compaction and refresh build long before they ask for the lease (SN-8)."""
+    for builder in staging.find_builders(layout):
+        raise LeaseHeld(f"process {builder.pid} builds a snapshot of this index", hint="gitindex status")

@@ -1,0 +1,44 @@
+"""The clocks of this machine, read in one place."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from pathlib import Path
+
+from gitindex.model.moment import Moment
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_TIMES = "/proc/self/ns/time"
+
+
+def read_clock() -> Moment:
+    wall = time.time_ns() // 1_000_000
+    boot = _clock_identity()
+    return Moment(wall, boot, _since_boot_ms()) if boot else Moment(wall)
+
+
+def boot_id() -> str:
+    """Raises OSError on systems that do not tell (macOS)."""
+    return _BOOT.read_text("ascii").strip()
+
+
+@cache
+def _clock_identity() -> str:
+    """Which start of the machine `_since_boot_ms` counts from; a time namespace may move it."""
+    try:
+        return f"{boot_id()} {os.readlink(_TIMES)}" if hasattr(time, "CLOCK_BOOTTIME") else ""
+    except FileNotFoundError:  # no time namespaces, or no /proc at all
+        return _boot_id_or_nothing()
+
+
+def _boot_id_or_nothing() -> str:
+    try:
+        return boot_id()
+    except OSError:
+        return ""
+
+
+def _since_boot_ms() -> int:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000

@@ -1,0 +1,31 @@
+"""When a snapshot stopped being the active one (SN-9): retention counts from there, not from when it was made.
+
+The writer notes it right before the pointer moves. A note that is missing or cannot be read says nothing: whoever asks
+goes by the successor, and gc writes a new one.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import asdict
+
+from gitindex.model.moment import Moment
+from gitindex.store import atomic
+from gitindex.store.layout import Layout
+
+
+def note_replaced(layout: Layout, snapshot_id: str, at: Moment) -> None:
+    """Not flushed: after a crash of the machine nobody who read the snapshot is left. Needs the lease."""
+    with suppress(FileNotFoundError):  # the pointer led to a snapshot that is gone
+        data = json.dumps(asdict(at)).encode()
+        atomic.write_bytes(layout.replaced(snapshot_id), data, durable=False)
+
+
+def read_replaced(layout: Layout, snapshot_id: str) -> Moment | None:
+    try:
+        found = Moment(**json.loads(layout.replaced(snapshot_id).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+    numbers = (found.wall_ms, found.boot_ms)
+    return found if isinstance(found.boot, str) and all(type(one) is int for one in numbers) else None

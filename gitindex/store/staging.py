@@ -1,0 +1,123 @@
+"""`staging/<txn>`: where a snapshot is built, and the record of who builds there (LE-1, SN-8, SN-9).
+
+Invariant: a record with content is locked (by the kernel) as long as its builder lives. It names the epoch of the
+builder's lease, 0 for those that build without one: compaction, import, refresh. A new owner of the lease removes what
+dead builders left and what older leases own, also where their process was only stopped; a living builder without a
+lease keeps its folder. A folder without a readable record is left to gc, which goes by its age.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gitindex.model.frozen import frozen
+from gitindex.store import atomic
+from gitindex.store.layout import Layout
+
+RECORD = "builder.json"
+
+
+@frozen
+class Builder:
+    pid: int
+    lease_epoch: int
+    running: bool
+
+
+@contextmanager
+def transaction(layout: Layout, txn: str, epoch: int = 0) -> Iterator[Path]:
+    """A new folder for the body, for the holder of the lease with `epoch` or for a builder without one; it is removed
+    at the end."""
+    folder = layout.transaction(txn)
+    atomic.make_folder(folder)
+    try:
+        record = atomic.create(folder / RECORD)
+        try:
+            with suppress(OSError):  # a file system without locks: then its age decides
+                fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _write(record, epoch)  # only now: content means that the lock was taken
+            yield folder
+        finally:
+            os.close(record)
+    finally:
+        atomic.remove_tree(folder)
+
+
+def clear(folder: Path) -> None:
+    """Remove everything that was built in the folder of a transaction."""
+    for entry in folder.iterdir():
+        if entry.name != RECORD:
+            atomic.remove_tree(entry)
+
+
+def claim(layout: Layout, txn: str, epoch: int) -> None:
+    """A builder that began without the lease has it now: its folder belongs to that lease."""
+    with suppress(OSError):
+        record = os.open(layout.transaction(txn) / RECORD, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            _write(record, epoch)  # in place: another file would not be locked
+        finally:
+            os.close(record)
+
+
+def find_leftovers(layout: Layout, epoch: int) -> list[Path]:
+    """Folders of dead builders, and of leases before `epoch`."""
+    return [folder for folder, builder in _recorded(layout) if _is_over(builder, epoch)]
+
+
+def find_builders(layout: Layout) -> list[Builder]:
+    """Those that are at work."""
+    return [builder for _, builder in _recorded(layout) if builder.running]
+
+
+def find_unrecorded(layout: Layout) -> list[Path]:
+    """Folders, and other things, that nobody says to own."""
+    recorded = {folder for folder, _ in _recorded(layout)}
+    return [path for path in _children(layout) if path not in recorded]
+
+
+def _is_over(builder: Builder, epoch: int) -> bool:
+    return not builder.running or 0 < builder.lease_epoch < epoch
+
+
+def _recorded(layout: Layout) -> list[tuple[Path, Builder]]:
+    found = ((folder, _read(folder / RECORD)) for folder in _children(layout))
+    return [(folder, builder) for folder, builder in found if builder is not None]
+
+
+def _children(layout: Layout) -> list[Path]:
+    return sorted(layout.staging.iterdir()) if layout.staging.is_dir() else []
+
+
+def _write(record: int, epoch: int) -> None:
+    data = json.dumps({"pid": os.getpid(), "lease_epoch": epoch}).encode()
+    os.pwrite(record, data, 0)
+    os.ftruncate(record, len(data))
+
+
+def _read(path: Path) -> Builder | None:
+    try:
+        record = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        data = json.loads(os.read(record, 4096))
+        return Builder(int(data["pid"]), int(data["lease_epoch"]), _is_locked(record))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    finally:
+        os.close(record)
+
+
+def _is_locked(record: int) -> bool:
+    """Closing the descriptor gives the lock back. A system that does not tell counts as locked."""
+    try:
+        fcntl.flock(record, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
