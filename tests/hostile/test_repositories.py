@@ -29,7 +29,7 @@ def test_an_unborn_head(repo: GitRepo):
 
 
 def test_a_directory_without_git(tmp_path: Path):
-    """CS-6, ST-1: the resolved path is the root; `.gitignore` files count; changes are found by stat and hash."""
+    """C-1, CS-6, ST-1: the resolved path is the root; `.gitignore` files count; changes are found by stat and hash."""
     root = tmp_path / "notes"
     (root / "sub").mkdir(parents=True)
     (root / "a.py").write_text("A = 1\n")
@@ -173,7 +173,7 @@ def test_index_lock_is_waited_out_or_told(repo: GitRepo):
 
 
 def test_a_missing_path_and_a_broken_git_directory(repo: GitRepo, tmp_path: Path):
-    """UI-1, CS-4: a message and an exit code, never a traceback; the last snapshot stays."""
+    """C-1, UI-1, CS-4: a message and an exit code, never a traceback; the last snapshot stays."""
     assert harness.cli("sync", "--path", str(tmp_path / "nowhere")).code == 2
     repo.commit("first", **{"a.py": "A = 1\n"})
     harness.index(repo.root)

@@ -1,4 +1,4 @@
-"""RE-1, RE-2, RE-3, RE-6: what CI published is what a teammate gets, wherever the teammate stands."""
+"""C-2, RE-1, RE-2, RE-3, RE-6: what CI published is what a teammate gets, wherever the teammate stands."""
 
 from __future__ import annotations
 
