@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitindex.errors import GitError, MissingObjects, TransientGitError, TreeTooLarge
+from gitindex.git.indexfile import is_whole
 from gitindex.git.limits import few_enough
 from gitindex.git.repo import Repo
 from gitindex.git.run import run
@@ -12,7 +13,7 @@ _LISTS = (("ls-files", "-z"), ("ls-tree", "-r", "-z", "--name-only", "--full-tre
 
 def list_tracked(repo: Repo) -> frozenset[bytes] | None:
     """None where git can read neither. Raises TreeTooLarge, TransientGitError, MissingObjects."""
-    for command in _LISTS:
+    for command in _LISTS if is_whole(repo) else _LISTS[1:]:
         try:
             names = run(repo, *command).split(b"\0")[:-1]
         except (TransientGitError, TreeTooLarge, MissingObjects):
