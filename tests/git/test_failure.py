@@ -107,7 +107,9 @@ def test_a_git_that_may_not_be_started_is_no_missing_one(
     assert not cannot_tell(caught.value)
 
 
-@pytest.mark.parametrize(("number", "lets"), [(errno.EACCES, False), (errno.EMFILE, False), (errno.ELOOP, True)])
+@pytest.mark.parametrize(
+    ("number", "lets"), [(errno.EACCES, False), (errno.EMFILE, False), (errno.ELOOP, True)]
+)
 def test_an_object_that_may_not_be_opened_is_no_damaged_one(
     repo: GitRepo, monkeypatch: pytest.MonkeyPatch, number: int, lets: bool
 ) -> None:
@@ -150,9 +152,7 @@ def test_a_directory_that_is_merely_called_git_makes_no_repository(tmp_path: Pat
         discover(tmp_path / "outer")
 
 
-def test_a_repository_out_of_reach_is_not_damaged(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repository_out_of_reach_is_not_damaged(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     """ST-1: git was told not to look so far up; what is there is whole."""
     (repo.root / "inside").mkdir()
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repo.root))

@@ -88,7 +88,9 @@ def assert_scanned(root: Path, code: str, kind: str) -> None:
     assert "by scanning the files, because git failed" in status.json["truth"]
     health = run(root, "health")
     assert health.code == 0
-    assert any("scanning the files" in notice["message"] and notice["next"] for notice in health.json["notices"])
+    assert any(
+        "scanning the files" in notice["message"] and notice["next"] for notice in health.json["notices"]
+    )
     found = run(root, "search", "beta")
     assert found.code == 0
     assert found.json["freshness"]["scanned"] == state.failure.message
@@ -118,7 +120,9 @@ def test_the_files_are_scanned_and_the_index_heals(made: GitRepo, tmp_path: Path
     assert ran.json["commit"] is None
     expected = {"pkg/a.py", "b.py", "added.py", "new.py", ".gitignore"}
     assert indexed(made.root) == expected | ({"kept.log.py"} if broken.tracked else set())
-    assert not any(path == ".git" or path.startswith((".git/", "nested/", "build/")) for path in paths_of(made.root))
+    assert not any(
+        path == ".git" or path.startswith((".git/", "nested/", "build/")) for path in paths_of(made.root)
+    )
     assert_scanned(made.root, "git_damaged", broken.kind)
     scanned = harness.digest_of(made.root)
     assert scanned == harness.clean_digest(made.root, tmp_path / "scratch")
@@ -271,7 +275,9 @@ def test_a_blob_that_is_indexed_already_is_not_missed(made: GitRepo) -> None:
     assert (ran["fallback"], ran["damage"], ran["changes"]["modify"]) == (None, None, 1)
 
 
-def test_damage_in_the_tree_that_was_indexed_is_none_in_the_present_one(made: GitRepo, tmp_path: Path) -> None:
+def test_damage_in_the_tree_that_was_indexed_is_none_in_the_present_one(
+    made: GitRepo, tmp_path: Path
+) -> None:
     """CS-2: only the target must be readable."""
     harness.index(made.root)
     old = loose(made, "HEAD^{tree}")
@@ -299,7 +305,10 @@ def test_what_needs_a_commit_is_refused_by_name(
         BREAKS[name].apply(made)
     code = "git_not_installed" if name == "no git" else "git_damaged"
     commands = [("build", "--commit", "HEAD", "--no-semantic"), ("sync", "--commit-only", "--full")]
-    commands += [("push", "--to", f"file://{tmp_path}/remote"), ("fetch", "--from", f"file://{tmp_path}/remote")]
+    commands += [
+        ("push", "--to", f"file://{tmp_path}/remote"),
+        ("fetch", "--from", f"file://{tmp_path}/remote"),
+    ]
     for command in commands:
         if name == "index garbled" and command[0] != "fetch":
             continue  # a commit needs no index
@@ -388,7 +397,7 @@ def tracked_only(made: GitRepo) -> GitRepo:
     return made
 
 
-@pytest.mark.parametrize("name", ["tree missing", "index garbled"])
+@pytest.mark.parametrize("name", ["tree missing", "index garbled", "index cut"])
 def test_untracked_files_stay_out_where_git_still_tells_them(tracked_only: GitRepo, name: str) -> None:
     """ST-3, CS-3: from the index, or from HEAD's tree."""
     BREAKS[name].apply(tracked_only)
@@ -424,7 +433,9 @@ def test_the_hooks_worker_scans_and_says_so(made: GitRepo) -> None:
     BREAKS["HEAD missing"].apply(made)
     place = made.root / ".git"
     hookrequest.leave(place, HookRequest(commit_only=False))
-    worker.work(worker.Worker(place, lambda commit_only: worker._index_once(made.root, commit_only), lambda: None))
+    worker.work(
+        worker.Worker(place, lambda commit_only: worker._index_once(made.root, commit_only), lambda: None)
+    )
     last = journal.read(place)
     assert last is not None
     assert (last.result, last.error) == (journal.DONE, None)
