@@ -72,6 +72,18 @@ class TransientGitError(GitError):
     code = "git_busy"
 
 
+class GitMissing(GitError):
+    """There is no git program on PATH (C-1)."""
+
+    code = "git_not_installed"
+
+
+class GitDamaged(GitError):
+    """Git cannot read its own data: `detail["kind"]` says which (C-1, `git.failure`)."""
+
+    code = "git_damaged"
+
+
 class MissingObjects(GitError):
     """A partial clone lacks objects, and the user does not let git fetch them (CF-5)."""
 

@@ -50,6 +50,9 @@ def report_text(report: FetchReport) -> str:
     lines = [output.name(f"fetched from {report.remote}"), output.table(rows)]
     lines += [f"now also trusted: {key} (handed over by a trusted key)" for key in report.rotated]
     lines += [output.name(f"passed over: {one['message']}") for one in report.passed_over]
+    if report.fallback is not None:
+        lines.append(output.name(f"git failed, so the files were scanned: {report.fallback.message}"))
+        lines.append(f"  next: {report.fallback.next}, then gitindex sync")
     return "\n".join(lines)
 
 

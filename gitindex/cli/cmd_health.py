@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
+from gitindex.errors import GitDamaged, GitMissing
 from gitindex.model import versions
 from gitindex.ops.audit import WAYS_OUT, health
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.status import status
+
+_WITHOUT_GIT = (GitMissing.code, GitDamaged.code)
 
 
 @command("Check every artifact of the active snapshot: bytes, counts, and layers against each other.")
@@ -29,7 +33,8 @@ def run(call: Call) -> Answer:
         "text_only": found.get("text_only_files", {}),
         "degraded": found.get("degraded", False),
         "errors": found.get("errors", []),
-        "notices": [*found["notices"], *checked.notices],
+        "fallback": found["fallback"],
+        "notices": [*found["notices"], *_git_notices(found), *checked.notices],
     }
     lines = [f"problem: {problem.message}" for problem in problems]
     if missing:
@@ -51,3 +56,14 @@ def run(call: Call) -> Answer:
     for notice in data["notices"]:
         lines += [f"notice: {notice['message']}", f"  next: {notice['next']}"]
     return Answer(data, "\n".join(lines), 3 if missing else 4 if problems else 0)
+
+
+def _git_notices(found: dict[str, Any]) -> list[dict[str, str]]:
+    """That this snapshot was made without git, or that the next one would be (C-1)."""
+    said = [problem for problem in found["problems"] if problem["code"] in _WITHOUT_GIT]
+    made = found["fallback"]
+    if made is None:
+        return said
+    message = f"the index was made by scanning the files, because git failed: {made['message']}"
+    following = said[0]["next"] if said else "gitindex sync"
+    return [{"code": made["code"], "message": message, "next": following}]

@@ -11,7 +11,8 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress import bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.config import FILE_NAME
-from gitindex.errors import HookError, IntegrityError, RemoteError, Untrusted
+from gitindex.errors import GitError, HookError, IntegrityError, RemoteError, Untrusted
+from gitindex.git.failure import cannot_tell
 from gitindex.hooks import install as native
 from gitindex.hooks import precommit
 from gitindex.ops.catchup import catch_up
@@ -71,7 +72,7 @@ def run(
         '  gitindex search "what you are looking for"',
         "  gitindex status    is it fresh, complete and trusted?",
     ]
-    if hooks["hooks"] in ("left alone", "no git repository"):
+    if hooks["hooks"] in ("left alone", "no git repository") or hooks["hooks"].startswith("not installed"):
         lines.append("  gitindex sync      after a change")
     return Answer(data, "\n".join([*lines, *_snippets(hooks)]))
 
@@ -102,7 +103,12 @@ def _hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]:
     if pre_commit is not None:
         precommit.extend(codebase.root, pre_commit)
         return {"hooks": f"added to {_PRE_COMMIT}; run: pre-commit install --install-hooks"}
-    report = native.install(codebase.repo)
+    try:
+        report = native.install(codebase.repo)
+    except GitError as error:
+        if not cannot_tell(error):
+            raise
+        return {"hooks": f"not installed: {error.message}"}
     refused = [outcome.event for outcome in report.refused]
     installed = [outcome.event for outcome in report.outcomes if outcome.event not in refused]
     return {

@@ -47,6 +47,7 @@ def report_text(report: SyncReport) -> str:
         f"{output.plural(report.counts['files'], 'file')}, {output.plural(report.counts['chunks'], 'chunk')}"
     )
     unread = [f"skipped: {report.unreadable:,} unreadable; see: gitindex status"] if report.unreadable else []
+    unread += _failure_lines(report)
     if report.noop:
         return "\n".join([f"nothing to do: {total}{at} ({report.elapsed_ms} ms)", *unread])
     names = ("add", "modify", "delete", "rename")
@@ -60,3 +61,15 @@ def report_text(report: SyncReport) -> str:
         lines.append(f"started from store {report.seeded_from}")
     lines += [output.name(f"degraded: {error.path_key}: {error.message}") for error in report.errors]
     return "\n".join(lines)
+
+
+def _failure_lines(report: SyncReport) -> list[str]:
+    """What git could not tell, and where it was found instead."""
+    lines = []
+    if report.fallback is not None:
+        lines.append(output.name(f"git failed, so the files were scanned: {report.fallback.message}"))
+        lines.append(f"  next: {report.fallback.next}, then gitindex sync")
+    if report.damage is not None:
+        lines.append(output.name(f"read from the working tree: {report.damage.message}"))
+        lines.append(f"  next: {report.damage.next}")
+    return lines

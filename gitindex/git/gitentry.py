@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _MAX_BYTES = 8 * 1024  # of a `.git` file: one path
+_GITDIR = b"gitdir:"
+PARTS = ("HEAD", "objects", "refs")
 
 
 def holders(start: Path) -> Iterator[Path]:
@@ -22,16 +24,51 @@ def names(start: Path, git_dir: Path) -> bool:
     return any(_target(folder) == git_dir for folder in holders(start))
 
 
+def find_repository(start: Path) -> tuple[Path, Path] | None:
+    """The nearest directory around whose `.git` entry stands for a repository, whole or damaged, and what it names.
+
+    As git does, it stays on the file system of `start`. A directory that merely is called `.git` is none.
+    """
+    device = start.stat().st_dev
+    for folder in holders(start):
+        if folder.stat().st_dev != device:
+            return None
+        target = _target(folder)
+        if target is not None and (_is_file_of_git(folder) or _resembles_repository(target)):
+            return folder, target
+    return None
+
+
+def _resembles_repository(folder: Path) -> bool:
+    """Are at least two of the three things there that git goes by? One may be lost."""
+    return sum((folder / name).exists() for name in PARTS) >= 2
+
+
+def shared_directory(git_dir: Path) -> Path:
+    """The git directory whose objects and branches a linked worktree's one shares; itself where it shares none."""
+    text = _head_of(git_dir / "commondir").strip()
+    return (git_dir / os.fsdecode(text)).resolve() if text else git_dir
+
+
+def _is_file_of_git(folder: Path) -> bool:
+    return _head_of(folder / ".git").startswith(_GITDIR)
+
+
 def _target(folder: Path) -> Path | None:
     """What the entry names: itself, or the directory that its text names."""
     entry = folder / ".git"
     if entry.is_dir():
         return entry.resolve()
-    if not entry.is_file():  # a fifo would block whoever opens it
-        return None
+    text = _head_of(entry).removeprefix(_GITDIR).strip()
+    return (folder / os.fsdecode(text)).resolve() if text and b"\0" not in text else None
+
+
+def _head_of(path: Path) -> bytes:
+    """The text of a file that holds one path, empty when it cannot be read."""
+    if not path.is_file():  # a fifo would block whoever opens it
+        return b""
     try:
-        with open(entry, "rb") as file:
-            text = file.read(_MAX_BYTES)
+        with open(path, "rb") as file:
+            return file.read(_MAX_BYTES)
     except OSError:
-        return None
-    return (folder / os.fsdecode(text.removeprefix(b"gitdir:").strip())).resolve()
+        return b""

@@ -24,6 +24,12 @@ def mentions(repo: Configured, *words: bytes) -> bool:
     return any(_holds(path, words) for path in (repo.common_dir / "config", repo.git_dir / "config.worktree"))
 
 
+def names_sha256(common_dir: Path) -> bool:
+    """Whether a configuration that git was not asked about seems to choose the longer ids."""
+    path = common_dir / "config"
+    return _holds(path, (b"objectformat",)) and _holds(path, (b"sha256",))
+
+
 def _holds(path: Path, words: tuple[bytes, ...]) -> bool:
     try:
         with open(path, "rb") as file:

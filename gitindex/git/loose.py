@@ -5,15 +5,18 @@ Nothing here is believed: whoever reads an object hashes it.
 
 from __future__ import annotations
 
+import errno
 import os
 import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from gitindex.errors import GitError
+from gitindex.errors import GitDamaged, GitError
+from gitindex.git.failure import Damage, damaged
 
 _HEADER = 64  # "commit", a blank, a size of any length that fits into memory, NUL
 _PIECE = 1 << 16
+_NO_DAMAGE = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _MAX_ALTERNATES = 5  # as git: how far one object folder may lead to the next
 
 
@@ -28,7 +31,7 @@ class LooseObjects:
         self._folders = _folders(os.fsencode(common_dir / "objects"))
 
     def read(self, object_id: str, max_bytes: int) -> Loose | None:
-        """None when no file holds the object: it is in a pack, or nowhere. Raises GitError for a damaged one."""
+        """None when no file holds the object: it is in a pack, or nowhere. Raises GitDamaged, GitError."""
         name = os.fsencode(f"{object_id[:2]}/{object_id[2:]}")
         for folder in self._folders:
             try:
@@ -36,7 +39,7 @@ class LooseObjects:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
-                raise _damaged(object_id) from error
+                raise _unopened(object_id, error) from error
             try:
                 return _inflate(descriptor, max_bytes)
             except (zlib.error, ValueError, OSError) as error:
@@ -88,5 +91,12 @@ def _folders(objects: bytes) -> list[bytes]:
     return found
 
 
-def _damaged(object_id: str) -> GitError:
-    return GitError(f"git object {object_id} is damaged", hint="git fsck", object_id=object_id)
+def _unopened(object_id: str, error: OSError) -> GitError:
+    """Whoever may not open a file, or cannot open one more, does not know what is in it."""
+    if error.errno in _NO_DAMAGE:
+        return GitError(f"git object {object_id} cannot be opened: {error.strerror}", object_id=object_id)
+    return _damaged(object_id)
+
+
+def _damaged(object_id: str) -> GitDamaged:
+    return damaged(Damage.OBJECT, f"git object {object_id} is damaged", object_id=object_id)

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from gitindex.errors import GitError
+from gitindex.errors import GitDamaged
+from gitindex.git.failure import Damage, damaged
 from gitindex.git.repo import Repo
 from gitindex.git.trees import Side
 
@@ -58,7 +59,7 @@ class Objects(Protocol):
         """
 
     def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
-        """Blobs in the order asked for. Raises GitError naming an object that is missing or no blob."""
+        """Blobs in the order asked for. Raises GitDamaged naming an object that is missing or no blob."""
 
     def has(self, object_id: str) -> bool:
         """Whether the object is here, without asking a promisor for it."""
@@ -76,7 +77,7 @@ def open_objects(repo: Repo, *, bulk: bool = False) -> Objects:
     """A reader for `repo`: libgit2 for bulk work it can do, the git program otherwise."""
     from gitindex.git.objects_cli import CliObjects
 
-    if bulk and repo.algorithm == "sha1":
+    if bulk and repo.algorithm == "sha1" and repo.fault is None:
         from gitindex.git.objects_pygit2 import open_pygit2
 
         found = open_pygit2(repo)
@@ -100,5 +101,5 @@ def tree_id(tree: str | None) -> bytes | None:
     return None if tree is None or tree in EMPTY_TREES else bytes.fromhex(tree)
 
 
-def missing(object_id: str) -> GitError:
-    return GitError(f"git object {object_id} is missing or not a blob", hint="git fsck", object_id=object_id)
+def missing(object_id: str) -> GitDamaged:
+    return damaged(Damage.OBJECT, f"git object {object_id} is missing or not a blob", object_id=object_id)

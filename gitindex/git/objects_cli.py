@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from gitindex.errors import GitError, MissingObjects, TransientGitError
+from gitindex.git.failure import Damage, damaged
 from gitindex.git.limits import few_enough, short_enough, small_enough
 from gitindex.git.localconfig import mentions
 from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, changes, missing, tree_id
@@ -102,7 +103,8 @@ class CliObjects:
                 if self._partial:
                     raise absent(error.message) from error
                 # Git says that a tree is missing, but not always which: the arguments do.
-                raise GitError(f"{error.message} ({' '.join(args)})", hint="git fsck") from error
+                message, hint = f"{error.message} ({' '.join(args)})", error.hint or "git fsck"
+                raise type(error)(message, hint=hint, **error.detail) from error
 
     def _sizes(self, stream: Stream, window: list[str]) -> list[tuple[str, int]]:
         _send(stream, window)
@@ -133,7 +135,7 @@ class CliObjects:
         _send(stream, [tree])
         _, kind, *size = stream.line().split(b" ")
         if kind != b"tree":
-            error = GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree)
+            error = damaged(Damage.OBJECT, f"git tree {tree} is missing", object_id=tree)
             raise absent(error.message) if self._partial else error
         small_enough(self._repo, int(size[0]))
         data = stream.read(int(size[0]))

@@ -10,7 +10,7 @@ from typing import Any, Self
 import pygit2
 from pygit2.enums import ObjectType, Option
 
-from gitindex.errors import GitError
+from gitindex.git.failure import Damage, damaged
 from gitindex.git.limits import few_enough, short_enough, small_enough, tree_bytes
 from gitindex.git.loose import LooseObjects
 from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, changes, missing, tree_id
@@ -105,7 +105,7 @@ class Pygit2Objects:
             most = tree_bytes(self._where)
             kind, size, data = self._loose.read(tree, most) or self._packed(tree, most)
         except (KeyError, pygit2.GitError) as error:
-            raise GitError(f"git tree {tree} is missing", hint="git fsck", object_id=tree) from error
+            raise damaged(Damage.OBJECT, f"git tree {tree} is missing", object_id=tree) from error
         small_enough(self._where, size)
         return _verified(tree, kind, data or b"")
 
@@ -129,7 +129,7 @@ def _verified(object_id: str, kind: bytes, data: bytes) -> bytes:
     digest = hashlib.sha1(b"%s %d\0" % (kind, len(data)), usedforsecurity=False)
     digest.update(data)
     if digest.hexdigest() != object_id:
-        raise GitError(f"git object {object_id} is damaged", hint="git fsck", object_id=object_id)
+        raise damaged(Damage.OBJECT, f"git object {object_id} is damaged", object_id=object_id)
     return data
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from gitindex.errors import GitError
-from gitindex.git import gitentry
+from gitindex.errors import GitDamaged, GitError, GitMissing
+from gitindex.git import gitentry, localconfig
+from gitindex.git.failure import Damage, damaged
 from gitindex.git.run import Pending, run
 from gitindex.model.frozen import frozen
 from gitindex.userconfig import MAX_FILES, UserConfig
@@ -53,6 +54,7 @@ class Repo:
     shallow: bool
     lazy_fetch: bool = False  # the user lets git fetch missing objects (CF-5)
     max_files: int = MAX_FILES  # of one tree; the user may raise it
+    fault: GitError | None = None  # found without git, which failed so: it is not asked about this one (C-1)
 
 
 @frozen
@@ -74,9 +76,12 @@ def tracked(repo: Repo) -> int:
     return int.from_bytes(head[8:], "big") if head.startswith(b"DIRC") else 0
 
 
-def asking(path: Path) -> Pending:
-    """The question `discover` asks, begun: for a caller that has something to do meanwhile."""
-    return Pending(_start(path), _WHERE)
+def asking(path: Path) -> AbstractContextManager[Pending | None]:
+    """The question `discover` asks, begun: for a caller that has something to do meanwhile. None without git."""
+    try:
+        return Pending(_start(path), _WHERE)
+    except GitMissing:
+        return nullcontext()
 
 
 def discover(path: Path, asked: Pending | None = None, user: UserConfig | None = None) -> Repo | None:
@@ -84,14 +89,17 @@ def discover(path: Path, asked: Pending | None = None, user: UserConfig | None =
 
     A repository is where a `.git` entry says so. A directory that merely looks like one may be a file tree that some
     repository tracks: it counts only when `path` is that very directory, it is bare, and nothing around tracks it.
+    One that git cannot tell of (C-1) is found by its `.git` entry and has a `fault`.
 
     Raises GitError when git refuses it (safe.directory), or `path` lies inside a bare repository.
     """
     start = _start(path)
     try:
-        found = _ask(start, asked)
+        found = _ask(start, asked) or _find_broken(start.resolve())
     except _Unnamed:
         found = _around(start.resolve())
+    except (GitMissing, GitDamaged) as error:
+        found = _find_by_hand(start.resolve(), error)
     if found is None or user is None:
         return found
     return replace(found, lazy_fetch=user.lazy_fetch, max_files=user.max_files)
@@ -183,6 +191,43 @@ def _ask(start: Path, asked: Pending | None = None) -> Repo | None:
     return found
 
 
+def _find_broken(start: Path) -> Repo | None:
+    """What a `.git` entry names and git takes for no repository; None where there is no such entry."""
+    place = gitentry.find_repository(start)
+    if place is None:
+        return None
+    folder, _ = place
+    if folder != start and _is_known(folder):  # whole, but git was told not to look so far up
+        return None
+    message = f"git does not take {folder / '.git'} for a repository"
+    return _made_by_hand(*place, damaged(Damage.REPOSITORY, message))
+
+
+def _is_known(folder: Path) -> bool:
+    """Does git find a repository in this very directory, or one to refuse?"""
+    try:
+        return _ask(folder) is not None
+    except (_Unnamed, GitError):
+        return True
+
+
+def _find_by_hand(start: Path, error: GitError) -> Repo | None:
+    """What git cannot tell of, by its `.git` entry. None for a plain directory, which needs no git. Raises `error`
+    where there is a repository, but not by such an entry."""
+    place = gitentry.find_repository(start)
+    if place is not None:
+        return _made_by_hand(*place, error)
+    if isinstance(error, GitMissing) and not _looks_bare(start):
+        return None
+    raise error
+
+
+def _made_by_hand(root: Path, git_dir: Path, fault: GitError) -> Repo:
+    common = gitentry.shared_directory(git_dir)
+    algorithm = "sha256" if localconfig.names_sha256(common) else "sha1"
+    return Repo(root, git_dir, common, algorithm, False, (common / "shallow").exists(), fault=fault)
+
+
 def _parse(start: Path, out: str) -> Repo:
     """Without a work tree the root is the git directory."""
     facts, common, top = [*out.split(f"\n{_MARK}\n"), "", ""][:3]
@@ -195,7 +240,7 @@ def _parse(start: Path, out: str) -> Repo:
 def _around(start: Path) -> Repo:
     """What a path means that lies in a repository which no `.git` entry names (CF-5). Raises GitError."""
     outer = _outer(start)
-    if all((start / name).exists() for name in ("HEAD", "objects", "refs")) and not _tracks(outer, start):
+    if _looks_bare(start) and not _tracks(outer, start):
         out = os.fsdecode(run(start, "--git-dir", str(start), *_WHERE, ok=(0, 128)))
         if _MARK in out and (found := _parse(start, out)).bare:
             return found
@@ -205,6 +250,10 @@ def _around(start: Path) -> Repo:
         f"{start} lies in a bare repository, which is used only where it is named itself",
         hint="gitindex build --commit HEAD --path DIRECTORY.git",
     )
+
+
+def _looks_bare(folder: Path) -> bool:
+    return all((folder / name).exists() for name in gitentry.PARTS)
 
 
 def _outer(start: Path) -> Repo | None:
@@ -253,7 +302,7 @@ def _require_unborn(repo: Repo) -> None:
         if "does not have any commits yet" in str(error.detail.get("stderr", "")):
             return
         raise
-    raise GitError("HEAD cannot be read", hint="git fsck")
+    raise damaged(Damage.HEAD, "HEAD cannot be read")
 
 
 def _branch(repo: Repo) -> str | None:

@@ -16,8 +16,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Protocol, Self
 
-from gitindex.errors import GitError, MissingObjects, TransientGitError, TreeTooLarge
+from gitindex.errors import GitError, GitMissing, MissingObjects, TransientGitError, TreeTooLarge
 from gitindex.git.environment import environment
+from gitindex.git.failure import damaged, find_damage
 
 BACKOFF = (0.05, 0.1, 0.2, 0.4, 0.8)
 MAX_OUTPUT = 256 * 1024 * 1024  # bytes of one answer; the status of half a million changed files is 100 MB
@@ -39,6 +40,9 @@ class Where(Protocol):
     def bare(self) -> bool: ...
     @property
     def lazy_fetch(self) -> bool: ...
+    @property
+    def fault(self) -> GitError | None:
+        """Why git is not asked about it."""
 
 
 def run(
@@ -53,8 +57,9 @@ def run(
     """Run `git -C where args` and return its standard output.
 
     Raises TransientGitError when git stays busy or exceeds `timeout`, TreeTooLarge when it says more than MAX_OUTPUT,
-    MissingObjects when it would have to fetch, GitError for any other exit code that is not in `ok` (its `detail`
-    holds `stderr: str` and `stdout: bytes`).
+    MissingObjects when it would have to fetch, GitMissing without a git program, GitDamaged when git cannot read its
+    own data, GitError for any other exit code that is not in `ok` (its `detail` holds `stderr: str` and
+    `stdout: bytes`).
     """
     command = _command(where, args)
     told = environment(lazy_fetch=_may_fetch(where), config=config)
@@ -186,6 +191,10 @@ def _may_fetch(where: Path | Where) -> bool:
 def _command(where: Path | Where, args: Sequence[str]) -> list[str]:
     if isinstance(where, Path):
         return ["git", "--no-pager", "-C", str(where.absolute()), *args]
+    if (
+        where.fault is not None
+    ):  # found without git: what git would find there now is another repository to us (CF-5)
+        raise where.fault
     named = ["--git-dir", str(where.git_dir)] if where.bare else []
     return ["git", "--no-pager", "-C", str(where.root), *named, *args]
 
@@ -203,7 +212,7 @@ def _start(
             cwd="/",  # a detached worker's own directory may be gone
         )
     except FileNotFoundError as error:
-        raise GitError("git is not installed or not on PATH", hint="install git 2.34 or newer") from error
+        raise GitMissing("git is not installed or not on PATH", hint="install git 2.34 or newer") from error
     except OSError as error:
         raise GitError(f"git could not be started: {error.strerror}") from error
 
@@ -293,6 +302,9 @@ def _failure(args: Sequence[str], code: int, err: bytes, out: bytes = b"") -> Gi
         return TransientGitError(f"git is busy: {reason}", hint="gitindex sync")
     if _PROMISED.search(err):
         return absent(reason)
+    kind = find_damage(err)
+    if kind is not None:
+        return damaged(kind, f"git {args[0]}: {reason}", stderr=said, stdout=out)
     return GitError(f"git {args[0]}: {reason}", stderr=said, stdout=out)
 
 

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, Self
 
+from gitindex.git.failure import Damage, damaged
 from gitindex.git.filters import filters_off
+from gitindex.git.indexfile import is_whole
 from gitindex.git.limits import few_enough
 from gitindex.git.repo import Repo
 from gitindex.git.run import Pending
@@ -66,7 +68,10 @@ class Looking:
         """HEAD and tracked files alone, while git still walks the directories. Raises GitError."""
         records = self._pending.result(0).split(b"\0")[:-1]
         few_enough(self._repo, len(records))
-        return Seen(_commit(records), tuple(sorted(_tracked(self._repo, records))))
+        dirty = tuple(sorted(_tracked(self._repo, records)))
+        if any(entry.kind == "deleted" for entry in dirty) and not is_whole(self._repo):
+            raise damaged(Damage.INDEX, "git's index does not match its checksum")
+        return Seen(_commit(records), dirty)
 
     @cached_property
     def seen(self) -> Seen:

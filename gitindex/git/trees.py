@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from gitindex.errors import GitError
+from gitindex.git.failure import Damage, damaged
 from gitindex.git.limits import few_enough, short_enough
 from gitindex.git.repo import Repo
 
@@ -20,7 +20,7 @@ Side = tuple[int, bytes] | None
 
 
 def parse_tree(tree: bytes, data: bytes) -> Iterator[Child]:
-    """The entries of the tree with this raw id. Raises GitError for bytes that are no tree."""
+    """The entries of the tree with this raw id. Raises GitDamaged for bytes that are no tree."""
     at = 0
     try:
         while at < len(data):
@@ -32,7 +32,7 @@ def parse_tree(tree: bytes, data: bytes) -> Iterator[Child]:
                 raise ValueError("cut off")
             yield mode, data[space + 1 : end - 1], data[end:at]
     except ValueError as error:
-        raise GitError(f"git tree {tree.hex()} is damaged", hint="git fsck", object_id=tree.hex()) from error
+        raise damaged(Damage.OBJECT, f"git tree {tree.hex()} is damaged", object_id=tree.hex()) from error
 
 
 def canonical(mode: int) -> int:

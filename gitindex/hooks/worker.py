@@ -209,4 +209,5 @@ def _index_once(root: Path, commit_only: bool) -> str:
     codebase = open_codebase(root, config.environment())
     with atomic.storage(codebase.layout.base):
         report = catch_up(codebase, commit_only=commit_only, serve=False)
-    return f"{report.snapshot_id}{' (nothing to do)' if report.noop else ''}"
+    scanned = f" (scanned, because git failed: {report.fallback.message})" if report.fallback else ""
+    return f"{report.snapshot_id}{' (nothing to do)' if report.noop else ''}{scanned}"

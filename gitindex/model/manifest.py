@@ -48,12 +48,29 @@ class Segment:
 
 
 @frozen
+class GitFailure:
+    """Why git could not tell what to index, and what to run about it."""
+
+    code: str  # git_not_installed | git_damaged
+    kind: (
+        str  # what is damaged: object | index | head | config | format | repository; "" without a git program
+    )
+    message: str
+    next: str
+
+
+@frozen
 class GitState:
     head_sha: str | None = None
     tree_sha: str | None = None
     branch: str | None = None
     dirty: bool = False
     untracked_included: bool = False
+    failure: GitFailure | None = None  # the files were scanned, because git failed so (C-1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Without `failure` where git did not fail: older releases know no such field."""
+        return {name: value for name, value in asdict(self).items() if name != "failure" or value}
 
 
 @frozen
@@ -149,7 +166,7 @@ class Manifest:
                     "lease_epoch",
                 )
             },
-            "git": asdict(self.git),
+            "git": self.git.to_json(),
             "segments": [_segment_json(segment) for segment in self.segments],
             "tombstones": [_tombstones_json(segment) for segment in self.segments if segment.tombstones],
             "lexical": {"ref_type": "tantivy", "artifacts": [asdict(item) for item in self.lexical]},
@@ -192,7 +209,7 @@ def _parse(data: dict[str, Any]) -> Manifest:
         config_fingerprint=_text(data["config_fingerprint"]),
         ignore_fingerprint=_text(data["ignore_fingerprint"]),
         lease_epoch=int(data["lease_epoch"]),
-        git=GitState(**data["git"]),
+        git=_git_state(data["git"]),
         segments=tuple(_segment(item, graves.get(item["id"])) for item in data["segments"]),
         lexical=tuple(_artifact(item) for item in data["lexical"]["artifacts"]),
         overlay=_artifact(data["overlay"]),
@@ -205,6 +222,11 @@ def _parse(data: dict[str, Any]) -> Manifest:
         errors=tuple(FileError(**item) for item in data["errors"]),
         semantic=tuple(data["semantic"]),
     )
+
+
+def _git_state(data: Mapping[str, Any]) -> GitState:
+    failure = data.get("failure")
+    return GitState(**{**data, "failure": GitFailure(**failure) if failure else None})
 
 
 def _text(value: object) -> str:

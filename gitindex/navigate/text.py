@@ -55,10 +55,13 @@ class Texts:
         """The text of a git object, None when it is not here."""
         if self._repo is None:
             return None
-        with open_objects(self._repo) as objects:
-            if not objects.has(blob):
-                return None
-            data = next(iter(objects.read([blob], MAX_FILE_BYTES))).data
+        try:
+            with open_objects(self._repo) as objects:
+                if not objects.has(blob):
+                    return None
+                data = next(iter(objects.read([blob], MAX_FILE_BYTES))).data
+        except GitError:  # git cannot give it: whoever asks goes without
+            return None
         return None if data is None else _decode(data)
 
     def load(self, paths: Iterable[str]) -> None:

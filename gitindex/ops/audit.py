@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gitindex import gate
-from gitindex.errors import GitindexError, IntegrityError, StoreCorrupt
+from gitindex.errors import GitError, GitindexError, IntegrityError, StoreCorrupt
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import check, control
 from gitindex.lifecycle.check import Problem
@@ -159,6 +159,9 @@ def _rebuild(codebase: Codebase, view: SnapshotView, progress: Progress) -> Dige
             codebase.root, codebase.repo, codebase.settings, environment, shared=codebase.mode == "shared"
         )
         report = sync(clean, options, progress)
+        if report.fallback is not None and git.failure is None:
+            failure = report.fallback
+            raise GitError(f"a clean build is not possible: {failure.message}", hint=failure.next)
         if report.commit != git.head_sha:
             raise StoreCorrupt(
                 f"the snapshot is of commit {git.head_sha}, the working tree is at {report.commit}",

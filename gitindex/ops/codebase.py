@@ -8,9 +8,10 @@ from pathlib import Path
 
 from gitindex import config
 from gitindex.config import Environment
-from gitindex.errors import ConfigError, UsageError
+from gitindex.errors import ConfigError, GitError, UsageError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
+from gitindex.git.failure import cannot_tell
 from gitindex.git.repo import Repo, discover, root_commits
 from gitindex.git.run import Pending
 from gitindex.model.frozen import frozen
@@ -137,6 +138,16 @@ def fresh_state(codebase: Codebase) -> StoreState:
         config_fingerprint=codebase.fingerprint,
         created_at=state.now(),
         mode=codebase.mode,
-        repository=root_commits(repo) if repo else (),
+        repository=_root_commits(repo) if repo else (),
         common_dir=str(repo.common_dir) if repo else "",
     )
+
+
+def _root_commits(repo: Repo) -> tuple[str, ...]:
+    """None where git cannot tell: then only worktrees of the same clone are known to be of one repository."""
+    try:
+        return root_commits(repo)
+    except GitError as error:
+        if not cannot_tell(error):
+            raise
+        return ()

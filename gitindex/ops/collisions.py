@@ -9,6 +9,7 @@ from gitindex.model.frozen import frozen
 from gitindex.model.paths import casefold_key
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.eligible import make_policy
+from gitindex.ops.fallback import scan_if_git_fails
 from gitindex.ops.target import SyncOptions, ignore_bytes, open_source
 from gitindex.view.snapshot import SnapshotView
 
@@ -38,7 +39,10 @@ def find_stored_collisions(view: SnapshotView) -> list[Collision]:
 
 def find_present_collisions(codebase: Codebase) -> list[Collision]:
     """Those of the tree that the next sync would index. Raises GitError, ConfigError."""
-    options = SyncOptions()
+    return scan_if_git_fails(codebase, SyncOptions(), lambda options: _find_present(codebase, options))
+
+
+def _find_present(codebase: Codebase, options: SyncOptions) -> list[Collision]:
     with open_source(codebase, options, bulk=False) as source:
         policy = make_policy(codebase.settings, ignore_bytes(codebase, source, options))
         eligible = [

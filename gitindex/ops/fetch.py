@@ -19,6 +19,7 @@ from gitindex.ops import obtain, sharing, trust
 from gitindex.ops.base import Adopt, Base
 from gitindex.ops.catchup import serving_request
 from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.fallback import scan_if_git_fails
 from gitindex.ops.fetchreport import FetchReport, report
 from gitindex.ops.locked import locked_sync
 from gitindex.ops.obtain import Obtained, Way
@@ -78,9 +79,11 @@ def fetch(
 
 def is_pinned(codebase: Codebase) -> bool:
     """Whether the user trusts keys for this repository and named a remote; asks no server."""
-    if codebase.repo is None or head(codebase.repo).commit is None:
+    if codebase.repo is None:
         return False
     try:
+        if head(codebase.repo).commit is None:
+            return False
         name = sharing.repository_id(codebase.repo, codebase.settings.remote)
     except GitindexError:
         return False
@@ -136,7 +139,9 @@ def _install(
         adopt = _adopter(codebase, view) if _may_be_active(codebase.layout, manifest) else None
         return Base(view, seeded_from=f"{share.url} at {found.commit[:12]}", adopt=adopt)
 
-    return locked_sync(codebase, options, progress, time.monotonic(), choose)
+    return scan_if_git_fails(
+        codebase, options, lambda chosen: locked_sync(codebase, chosen, progress, time.monotonic(), choose)
+    )
 
 
 def _may_be_active(layout: Layout, manifest: Manifest) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitindex.git.repo import distance
+from gitindex.model.manifest import GitFailure
 from gitindex.ops.obtain import Obtained
 from gitindex.ops.published import Finder, Published
 from gitindex.ops.report import SyncReport
@@ -32,6 +33,7 @@ class FetchReport:
     saved_ms: int
     rotated: tuple[str, ...]  # keys trusted from now on, because trusted ones handed over to them
     passed_over: tuple[dict[str, Any], ...]
+    fallback: GitFailure | None = None  # git failed so: the files were scanned to catch up
 
 
 def report(
@@ -63,4 +65,5 @@ def report(
         saved_ms=max(0, claim.build_ms - elapsed),
         rotated=(),
         passed_over=tuple({"code": one.code, "message": one.message} for one in finder.refusals),
+        fallback=done.fallback,
     )

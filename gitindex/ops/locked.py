@@ -23,15 +23,17 @@ from gitindex.indexing.vectors import VectorCache, Vectors
 from gitindex.indexing.write import Outcome, Progress, Task, workers_for, write
 from gitindex.model import portable
 from gitindex.model.ids import ulid
-from gitindex.model.manifest import Artifact, Manifest, Origin, Segment
+from gitindex.model.manifest import Artifact, GitFailure, Manifest, Origin, Segment
 from gitindex.model.settings import EmbedSettings
 from gitindex.ops.base import Base, ChooseBase, choose_base
 from gitindex.ops.codebase import Codebase, fresh_state
 from gitindex.ops.eligible import make_policy
+from gitindex.ops.fallback import describe_failure
 from gitindex.ops.report import SyncReport, published, unchanged
 from gitindex.ops.target import Outlook, SyncOptions, ignore_fingerprint, make_plan, open_source
 from gitindex.segment import chunks
 from gitindex.source.candidate import Source
+from gitindex.source.gittree import GitSource
 from gitindex.store import atomic, lease, log, manifests, publish, state, steps, stores
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
@@ -104,7 +106,16 @@ def _write_and_publish(job: Job, plan: Plan, started: float) -> SyncReport:
         written = time.monotonic()
         manifest = _publish(job, outcome, {"plan": planned - started, "write": written - planned})
     phases = steps.phases(heard)
-    return published(manifest, outcome, task.vectors, phases, started, written, job.base.seeded_from)
+    return published(
+        manifest,
+        outcome,
+        task.vectors,
+        phases,
+        started,
+        written,
+        seeded_from=job.base.seeded_from,
+        damage=_damage(job.source),
+    )
 
 
 def _current(seen: Outlook, held: lease.Lease, layout: Layout) -> bool:
@@ -201,6 +212,11 @@ def _task(job: Job, folder: Path, track: Progress) -> Task:
         pool=job.pool,
         progress=report,
     )
+
+
+def _damage(source: Source) -> GitFailure | None:
+    found = source.damage if isinstance(source, GitSource) else None
+    return describe_failure(found) if found else None
 
 
 def _origin(before: Origin, outcome: Outcome) -> Origin:

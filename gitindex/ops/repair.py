@@ -12,6 +12,7 @@ from gitindex.lifecycle import compact, control, repair
 from gitindex.lifecycle.repair import RepairPlan
 from gitindex.ops.base import Base
 from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.fallback import scan_if_git_fails
 from gitindex.ops.locked import locked_sync
 from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
@@ -67,7 +68,11 @@ def _mend(codebase: Codebase, chosen: RepairPlan, progress: Progress) -> RepairR
     def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
         return _reduced(codebase, chosen, stack)
 
-    report = locked_sync(codebase, SyncOptions(), progress, time.monotonic(), choose)
+    report = scan_if_git_fails(
+        codebase,
+        SyncOptions(),
+        lambda options: locked_sync(codebase, options, progress, time.monotonic(), choose),
+    )
     return RepairReport("ok", "files", chosen.damaged, len(chosen.paths), report.snapshot_id)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitindex.model.changes import ChangeSet
 from gitindex.model.frozen import frozen
-from gitindex.model.manifest import Counts, FileError, Manifest
+from gitindex.model.manifest import Counts, FileError, GitFailure, Manifest
 from gitindex.model.skips import Skip
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class SyncReport:
     errors: tuple[FileError, ...]
     unreadable: int = 0  # files and directories left out because they could not be read
     seeded_from: str | None = None
+    fallback: GitFailure | None = None  # the files were scanned, because git failed so
+    damage: GitFailure | None = (
+        None  # an object that git cannot read; a file of the working tree has its very bytes
+    )
 
 
 def unchanged(manifest: Manifest, started: float) -> SyncReport:
@@ -52,6 +56,7 @@ def unchanged(manifest: Manifest, started: float) -> SyncReport:
         degraded=manifest.degraded,
         errors=manifest.errors,
         unreadable=manifest.counts.skipped.get(Skip.UNREADABLE, 0),
+        fallback=manifest.git.failure,
     )
 
 
@@ -62,7 +67,8 @@ def published(
     phases: dict[str, int],
     started: float,
     written: float,
-    seeded: str | None,
+    seeded_from: str | None,
+    damage: GitFailure | None,
 ) -> SyncReport:
     return SyncReport(
         status="ok",
@@ -80,7 +86,9 @@ def published(
         degraded=manifest.degraded,
         errors=manifest.errors,
         unreadable=manifest.counts.skipped.get(Skip.UNREADABLE, 0),
-        seeded_from=seeded,
+        seeded_from=seeded_from,
+        fallback=manifest.git.failure,
+        damage=damage,
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any
 
 from gitindex import gate
-from gitindex.errors import GitError, GitindexError, IncompatibleVersion, IntegrityError
+from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
+from gitindex.indexing.plan import Plan
 from gitindex.model import versions
+from gitindex.model.manifest import GitState
 from gitindex.ops.codebase import Codebase, fingerprints, notices
-from gitindex.ops.target import SyncOptions, make_plan, open_source
+from gitindex.ops.fallback import scan_if_git_fails
+from gitindex.ops.target import SyncOptions, has_moved, make_plan, open_source
 from gitindex.ops.truth import truth
 from gitindex.store import state
 from gitindex.userconfig import FILE_NAME
@@ -40,6 +43,7 @@ def status(codebase: Codebase) -> dict[str, Any]:
         "fingerprints": fingerprints(codebase, None),
         "semantic": [],
         "trust": None,
+        "fallback": None,
         "problems": [],
         "notices": notices(codebase),
     }
@@ -99,6 +103,7 @@ def _describe(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) ->
         errors=[asdict(error) for error in manifest.errors],
         semantic=[dict(item) for item in manifest.semantic],
         trust=asdict(truths.trust),
+        fallback=asdict(manifest.git.failure) if manifest.git.failure else None,
         freshness=asdict(truths.freshness),
         coverage=asdict(truths.coverage),
         truth=truths.line(),
@@ -129,16 +134,16 @@ def _find_shared_dirt(codebase: Codebase, view: SnapshotView) -> list[dict[str, 
 def _pending(codebase: Codebase, view: SnapshotView, problems: list[dict[str, Any]]) -> dict[str, Any]:
     """What the next sync would do, by the very plan it would make."""
     try:
-        with ExitStack() as stack:
-            source = stack.enter_context(open_source(codebase, SyncOptions(), bulk=False))
-            plan = make_plan(codebase, view, source, SyncOptions())
-            moved = source.state.head_sha != view.manifest.git.head_sha
-    except GitError as error:
-        problems.append({"code": error.code, "message": error.message, "next": error.hint})
-        return {"pending": None, "in_sync": False}
+        plan, now = scan_if_git_fails(
+            codebase, SyncOptions(), lambda options: _make_plan(codebase, view, options)
+        )
     except GitindexError as error:
         problems.append({"code": error.code, "message": error.message, "next": error.hint})
         return {"pending": None, "in_sync": False}
+    moved = has_moved(view.manifest.git, now)
+    if now.failure is not None:
+        message = f"git cannot tell what changed, a scan of the files does: {now.failure.message}"
+        problems.append({"code": now.failure.code, "message": message, "next": now.failure.next})
     paths = sorted({*(work.key for work in plan.write), *plan.gone})
     return {
         "pending": len(paths),
@@ -146,6 +151,11 @@ def _pending(codebase: Codebase, view: SnapshotView, problems: list[dict[str, An
         "in_sync": not paths and not moved,
         "blocked": [asdict(error) for error in plan.errors[:_LISTED]],
     }
+
+
+def _make_plan(codebase: Codebase, view: SnapshotView, options: SyncOptions) -> tuple[Plan, GitState]:
+    with open_source(codebase, options, bulk=False) as source:
+        return make_plan(codebase, view, source, options), source.state
 
 
 def _listed(view: SnapshotView, column: str) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
 from gitindex.git.status import Looking
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.fallback import scan_if_git_fails
 from gitindex.ops.present import Look
 from gitindex.ops.report import SyncReport, elapsed, unchanged
 from gitindex.ops.target import Outlook, SyncOptions, is_commit_only, make_plan, open_source
@@ -34,11 +35,20 @@ def sync(
 ) -> SyncReport:
     """Index what changed and publish it. `look` is one the caller began before; without it git is asked now.
 
+    Where git cannot tell, the files are scanned in its place, and the report says so (C-1).
+
     Raises LeaseHeld, LeaseLost, PublishBlocked, GitError, IntegrityError, IncompatibleVersion, StorageFull,
     StoreUnwritable.
     """
-    chosen = options or SyncOptions()
     started = time.monotonic()
+    return scan_if_git_fails(
+        codebase, options or SyncOptions(), lambda chosen: _sync(codebase, chosen, progress, look, started)
+    )
+
+
+def _sync(
+    codebase: Codebase, chosen: SyncOptions, progress: Progress, look: Look | None, started: float
+) -> SyncReport:
     with ExitStack() as stack:
         seen = None if chosen.full else _outlook(codebase, chosen, look, stack)
         if seen is not None and seen.settled:
@@ -68,7 +78,7 @@ def _outlook(
 def _looking(
     codebase: Codebase, options: SyncOptions, view: SnapshotView, begun: Look | None, stack: ExitStack
 ) -> Looking | None:
-    if codebase.repo is None or is_commit_only(codebase, options):
+    if codebase.repo is None or options.without_git is not None or is_commit_only(codebase, options):
         return None
     if begun is not None and begun.snapshot_id == view.manifest.snapshot_id:
         return begun.looking
@@ -101,6 +111,7 @@ def _publish(
         "sync",
         snapshot_id=report.snapshot_id,
         noop=report.noop,
+        git_failure=report.fallback.code if report.fallback else None,
         changes=report.changes,
         timings_ms=report.timings_ms,
         phases_ms=report.phases_ms,

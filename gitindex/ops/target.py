@@ -12,13 +12,13 @@ from gitindex.git.status import Looking
 from gitindex.indexing.plan import Plan, Planner
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
-from gitindex.model.manifest import Manifest
+from gitindex.model.manifest import GitState, Manifest
 from gitindex.model.rulefiles import GIT_NAME, is_rule_file
 from gitindex.ops.codebase import Codebase, read_root_file
 from gitindex.ops.eligible import make_policy
 from gitindex.ops.hiddenrules import add_hidden_rules, read_hidden_git_rules
 from gitindex.source.candidate import Source
-from gitindex.source.directory import DirectorySource
+from gitindex.source.directory import DirectorySource, WithoutGit
 from gitindex.source.gittree import GitSource, open_commit, open_worktree
 from gitindex.store import lease
 from gitindex.view.snapshot import SnapshotView
@@ -40,6 +40,7 @@ class SyncOptions:
     lease_ttl_ms: int = lease.TTL_MS
     portable: bool = False  # the marker names no path of this machine: the snapshot is for others
     share: Callable[[str], bool] | None = None  # the paths to write; None: all (RE-8)
+    without_git: WithoutGit | None = None  # git failed: scan the files in its place
 
 
 @frozen
@@ -66,8 +67,8 @@ def open_source(
 ) -> Source:
     """`look` is one that has begun, for a working tree."""
     limit = codebase.settings.index.limits.file_bytes
-    if codebase.repo is None:
-        return DirectorySource(codebase.root, max_bytes=limit)
+    if codebase.repo is None or options.without_git is not None:
+        return DirectorySource(codebase.root, max_bytes=limit, without_git=options.without_git)
     if is_commit_only(codebase, options):
         return open_commit(codebase.repo, options.rev, max_bytes=limit, bulk=bulk)
     untracked = codebase.settings.index.untracked
@@ -111,8 +112,18 @@ def _rules_changed(view: SnapshotView, source: Source, rules: bytes | None) -> b
 
 def _moved(manifest: Manifest, source: Source) -> bool:
     """The same files at another commit are a new snapshot too: `indexed_commit` must be true (CS-5)."""
-    now, was = source.state, manifest.git
-    return (was.head_sha, was.dirty) != (now.head_sha, now.dirty) or manifest.degraded
+    return (
+        has_moved(manifest.git, source.state) or manifest.git.dirty != source.state.dirty or manifest.degraded
+    )
+
+
+def has_moved(was: GitState, now: GitState) -> bool:
+    """Another commit, or git fails since, in another way, or no longer."""
+    return was.head_sha != now.head_sha or _failed(was) != _failed(now)
+
+
+def _failed(state: GitState) -> tuple[str, str] | None:
+    return (state.failure.code, state.failure.kind) if state.failure else None
 
 
 def ignore_fingerprint(

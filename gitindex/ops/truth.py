@@ -25,9 +25,11 @@ class Freshness:
     commits_behind: int | None  # None: not an ancestor, or not known
     dirty_files: int
     dirty_indexed: bool  # the snapshot was made from a dirty tree
-    problem: str = ""  # git could not say
+    problem: str = ""  # why nothing was compared: git could not say
     dirty_current: int = 0  # of the dirty files, those whose present bytes are indexed
     dirty_gone: int = 0  # files indexed with changes that were taken back since
+    scanned: str = ""  # the snapshot was made by scanning the files, because git failed so (C-1)
+    next: str = ""  # what to run about `problem` or `scanned`
 
 
 @frozen
@@ -70,14 +72,25 @@ def truth(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> T
 def freshness(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> Freshness:
     """From `look` or a fresh one. Never fails: when git cannot say, that is what the answer says."""
     was = view.manifest.git
+    scanned = was.failure.message if was.failure else ""
     if codebase.repo is None:
         return Freshness(None, None, in_sync=True, commits_behind=None, dirty_files=0, dirty_indexed=False)
     try:
         now, dirty = present(codebase, codebase.repo, view.manifest.snapshot_id, look)
         behind = 0 if now == was.head_sha else _behind(codebase, was.head_sha, now)
     except GitError as error:
-        return Freshness(was.head_sha, None, False, None, 0, was.dirty, error.message)
-    same = now == was.head_sha and not dirty and not was.dirty
+        return Freshness(
+            was.head_sha,
+            None,
+            in_sync=False,
+            commits_behind=None,
+            dirty_files=0,
+            dirty_indexed=was.dirty,
+            problem=error.message,
+            scanned=scanned,
+            next=error.hint or "git fsck",
+        )
+    same = now == was.head_sha and not dirty and not was.dirty and not scanned
     overlay = _overlay(view) if was.dirty else {}
     paths = {entry.path.decode("utf-8", "replace") for entry in dirty}
     held = {path: overlay[path] for path in paths & overlay.keys() if _is_held(view, path)}
@@ -90,6 +103,8 @@ def freshness(codebase: Codebase, view: SnapshotView, look: Look | None = None) 
         was.dirty,
         dirty_current=as_indexed(codebase, codebase.repo, dirty, held) if held else 0,
         dirty_gone=len(overlay.keys() - paths) if now == was.head_sha else 0,
+        scanned=scanned,
+        next="gitindex sync" if scanned else "",
     )
 
 
@@ -142,8 +157,14 @@ def _behind(codebase: Codebase, base: str | None, now: str | None) -> int | None
 
 
 def _fresh_text(found: Freshness) -> str:
+    indexed = f"indexed {_short(found.indexed_commit)}"
+    if found.scanned:
+        indexed = f"indexed by scanning the files, because git failed ({found.scanned})"
     if found.problem:
-        return f"indexed {_short(found.indexed_commit)} (git: {found.problem})"
+        again = "" if found.problem == found.scanned else f": {found.problem}"
+        return f"{indexed}; nothing was compared{again}; next: {found.next}"
+    if found.scanned:
+        return f"{indexed}; next: {found.next}"
     notes = []
     if found.head != found.indexed_commit:
         behind = found.commits_behind
@@ -154,7 +175,7 @@ def _fresh_text(found: Freshness) -> str:
         notes.append(_dirty_text(found.dirty_files, found.dirty_current))
     if found.dirty_gone:
         notes.append(f"{found.dirty_gone:,} change{'' if found.dirty_gone == 1 else 's'} since taken back")
-    return f"indexed {_short(found.indexed_commit)}" + (f" ({', '.join(notes)})" if notes else "")
+    return indexed + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _dirty_text(count: int, current: int) -> str:

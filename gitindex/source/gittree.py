@@ -1,7 +1,8 @@
 """A commit, with or without the working tree over it (CS-2, CS-3).
 
 Committed content is read by blob id. Paths that git reports as dirty or untracked come from the working tree by
-stable reads; they form the overlay. Without an overlay (`commit_only`) nothing outside the object store is read.
+stable reads; they form the overlay. Without an overlay (`commit_only`) nothing outside the object store is read. With
+one, a blob that git has lost is read from its file, where that holds the very bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from stat import S_ISLNK
 from typing import NamedTuple, Self
 
-from gitindex.errors import TransientGitError
+from gitindex.errors import GitDamaged, TransientGitError
 from gitindex.files.safeopen import Root
 from gitindex.git.objects import Blob, Objects, TreeEntry, open_objects
 from gitindex.git.repo import Head, Repo, head, resolve
@@ -50,8 +51,12 @@ class GitSource:
         untracked: bool,
         max_bytes: int,
         nested: Nested | None = None,
+        has_files: bool = False,
     ) -> None:
+        """`has_files`: the working tree belongs to it, and may give bytes that git has lost."""
         self._nested = nested
+        self._has_files = has_files
+        self.damage: GitDamaged | None = None  # an object that git cannot read and a file made good
         self.repo = repo
         self.head = at
         self.algorithm = repo.algorithm
@@ -102,7 +107,11 @@ class GitSource:
             return None
         found: dict[str, Candidate | None] = {}
         if base_tree != self.tree:
-            for change in self._objects.diff(base_tree, self.tree):
+            try:
+                changes = self._objects.diff(base_tree, self.tree)
+            except GitDamaged:  # perhaps only the old tree is: the whole new one tells (CS-2)
+                return None
+            for change in changes:
                 self._put(found, change.path, change.new)
         for key in overlay.keys() - self._dirt.keys() - found.keys():
             self._put(found, key.encode(), self._objects.entry(self.tree, key.encode()))
@@ -139,9 +148,42 @@ class GitSource:
                     (item, read_work(self._opened(), item, self._max, self.algorithm)) for item in batch
                 )
             else:
-                blobs = self._blobs(space, batch)
-                for item, blob in zip(batch, blobs, strict=True):
-                    yield item, _content(blob.id, blob.size, blob.data)
+                yield from self._committed(space, batch)
+
+    def _committed(self, space: str, items: list[Candidate]) -> Iterator[tuple[Candidate, Content]]:
+        """From objects; once git cannot read one, from files that hold the very bytes, where there are such."""
+        done = 0
+        try:
+            for item, blob in zip(items, self._blobs(space, items), strict=True):
+                yield item, _content(blob.id, blob.size, blob.data)
+                done += 1
+        except GitDamaged as error:
+            if space or not self._has_files:
+                raise
+            self.damage = self.damage or error
+        if done < len(items):
+            yield from self._rescued(items[done:])
+
+    def _rescued(self, items: list[Candidate]) -> Iterator[tuple[Candidate, Content]]:
+        """Each file whose bytes have the id that the tree names is the blob itself: no other bytes have it."""
+        lost = {item.key for item in items if not self._is_copy(item)}
+        others = self._blobs("", [item for item in items if item.key in lost])
+        for item in items:
+            if item.key in lost:
+                blob = next(others)
+                yield item, _content(blob.id, blob.size, blob.data)
+                continue
+            content = self._from_file(item)
+            if content.blob != item.blob:
+                raise TransientGitError(f"{item.key} changed while it was read", hint="gitindex sync")
+            yield item, content
+
+    def _is_copy(self, item: Candidate) -> bool:
+        return self._from_file(item).blob == item.blob
+
+    def _from_file(self, item: Candidate) -> Content:
+        """As if it came from git: a clean file is no part of the overlay."""
+        return read_work(self._opened(), item, self._max, self.algorithm)._replace(stat=None)
 
     def _blobs(self, space: str, items: list[Candidate]) -> Iterator[Blob]:
         if space and self._nested is not None:
@@ -182,7 +224,9 @@ def open_worktree(
         at, dirt = _consistent(repo, root, untracked, look)
     objects = open_objects(repo, bulk=bulk)
     inner = Nested(repo, bulk=bulk) if nested else None
-    return GitSource(repo, at, objects, dirt, untracked=untracked, max_bytes=max_bytes, nested=inner)
+    return GitSource(
+        repo, at, objects, dirt, untracked=untracked, max_bytes=max_bytes, nested=inner, has_files=True
+    )
 
 
 def differs(repo: Repo, seen: Seen, overlay: Mapping[str, OverlayEntry], max_bytes: int) -> bool:

@@ -131,3 +131,12 @@ def test_what_is_fetched_does_not_depend_on_it():
     clean = Settings(index=IndexSettings(untracked=False, clean_only=True))
     assert published_fingerprint(clean) == published_fingerprint(Settings())
     assert config.config_fingerprint(clean) != config.config_fingerprint(Settings())
+
+
+def test_clean_only_needs_git(working: GitRepo, home: Path):
+    """ST-3, C-1: files that are scanned because git fails may be uncommitted, so they do not get in."""
+    configure(home, "[index]\nclean_only = true\n")
+    (working.root / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (working.root / ".git/refs/heads/main").write_text("1" * 40 + "\n")
+    ran = harness.cli("sync", "--json", "--path", str(working.root))
+    assert (ran.code, ran.json["error"]["code"]) == (1, "git_damaged"), ran.out

@@ -1,0 +1,90 @@
+"""Which failures mean that git cannot tell: there is no git program, or git cannot read its own data (C-1, CS-2).
+
+Only then are the files scanned in git's place. A pure decision over what git says, and a closed list: a refusal
+(ownership, permissions, objects that may not be fetched, our own limits), a lock, a lack of memory and whatever is not
+known here stay failures.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from gitindex.errors import GitDamaged, GitError, GitMissing
+
+
+class Damage(StrEnum):
+    """What of its own git cannot read."""
+
+    OBJECT = "object"  # a commit, tree or blob, loose or in a pack
+    INDEX = "index"
+    HEAD = "head"  # HEAD, or the branch that it names
+    CONFIG = "config"
+    FORMAT = "format"  # made by a newer git
+    REPOSITORY = "repository"  # a `.git` entry that git does not take for a repository
+
+
+NEXT = {
+    Damage.OBJECT: "git fsck",
+    Damage.INDEX: "git read-tree HEAD",  # makes the index anew; what was staged is lost with the damaged one
+    Damage.HEAD: "git fsck",
+    Damage.CONFIG: "git config --list --show-origin",
+    Damage.FORMAT: "update git",
+    Damage.REPOSITORY: "restore what is missing in .git, or clone the repository again",
+}
+
+# Said beside a complaint about data, these are its cause: nobody mends them with `git fsck`.
+_NO_DAMAGE = re.compile(
+    rb"dubious ownership|unsafe repository|safe\.bareRepository|safe\.directory"
+    rb"|Permission denied|Operation not permitted"
+    rb"|promisor|lazy fetching disabled|transport '[^']*' not allowed"
+    rb"|\.lock['\"]?: File exists|[Aa]nother git process"
+    rb"|[Oo]ut of memory|Cannot allocate memory|Too many open files|No space left on device"
+)
+# The first that fits names the damage: an index that git cannot read may name objects, never the other way round.
+_SIGNS: tuple[tuple[Damage, re.Pattern[bytes]], ...] = (
+    (Damage.FORMAT, re.compile(rb"Expected git repo version|unknown repository (version|extension)")),
+    (Damage.CONFIG, re.compile(rb"bad config (file )?line \d+")),
+    (
+        Damage.INDEX,
+        re.compile(
+            rb"index file corrupt|index file smaller than expected|bad index (file|version)|bad signature 0x"
+            rb"|malformed name field in the index|unknown index entry format|(unordered|multiple) stage entries"
+            rb"|broken index, expect|unable to map index file"
+        ),
+    ),
+    (
+        Damage.HEAD,
+        re.compile(
+            rb"your current branch appears to be broken|[Ff]ailed to resolve HEAD"
+            rb"|unable to resolve reference|(bad|broken) ref\b|reference broken"
+        ),
+    ),
+    (
+        Damage.OBJECT,
+        re.compile(
+            rb"bad (tree )?object|not a (valid )?(tree|commit|blob) object|is corrupt\b|corrupt loose object"
+            rb"|object file \S+ is empty|unable to (unpack|parse) \S+ header|inflate: data stream error"
+            rb"|[Cc]ould not (read|parse commit) |unable to (read|load)( root)? tree|unable to read [0-9a-f]{40}"
+            rb"|failed to (read object|unpack (HEAD )?tree)|missing (blob|tree|commit)"
+            rb"|packfile \S+ (does not match index|is far too short|cannot be accessed|is not a GIT packfile)"
+            rb"|index file \S+\.idx (is|claims|for)|[0-9a-f]{40} cannot be read"
+        ),
+    ),
+)
+
+
+def find_damage(stderr: bytes) -> Damage | None:
+    """What git says that it cannot read; None for every other failure."""
+    if _NO_DAMAGE.search(stderr):
+        return None
+    return next((kind for kind, sign in _SIGNS if sign.search(stderr)), None)
+
+
+def damaged(kind: Damage, message: str, **detail: object) -> GitDamaged:
+    return GitDamaged(message, hint=NEXT[kind], kind=str(kind), **detail)
+
+
+def cannot_tell(error: GitError) -> bool:
+    """May the files be scanned in git's place? By the exact class: what is derived from it later is no yes."""
+    return type(error) in (GitMissing, GitDamaged)

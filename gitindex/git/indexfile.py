@@ -1,0 +1,34 @@
+"""Git's index file against its own checksum, which git itself does not look at.
+
+An index that was cut short reads, to git, as one without its later entries: it then reports their files as deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Protocol
+
+_PIECE = 1 << 20
+
+
+class Indexed(Protocol):
+    @property
+    def git_dir(self) -> Path: ...
+    @property
+    def algorithm(self) -> str: ...
+
+
+def is_whole(repo: Indexed) -> bool:
+    """Whether the index is what git wrote. One without a checksum (`index.skipHash`), or no index at all, counts."""
+    digest = hashlib.new(repo.algorithm, usedforsecurity=False)
+    try:
+        with open(repo.git_dir / "index", "rb") as file:
+            last = b""
+            while piece := file.read(_PIECE):
+                last += piece
+                digest.update(last[: -digest.digest_size])
+                last = last[-digest.digest_size :]
+    except OSError:
+        return True  # git says what is wrong with it
+    return last == digest.digest() or (len(last) == digest.digest_size and not any(last))
