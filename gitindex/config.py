@@ -17,10 +17,7 @@ from typing import Any
 
 from gitindex import child
 from gitindex.errors import ConfigError
-from gitindex.extract.embed.document import DOCUMENT_VERSION
 from gitindex.extract.embed.registry import embedder_identity
-from gitindex.extract.tokens import TOKENS_VERSION
-from gitindex.extract.versions import CHUNKER_VERSION, EXTRACTOR_VERSION, GRAMMAR_VERSION
 from gitindex.model import rulefiles, toml, versions
 from gitindex.model.foreign import MAX_NAME, one_line, quoted
 from gitindex.model.frozen import field, frozen
@@ -36,7 +33,6 @@ from gitindex.userconfig import UserConfig, read_user_config
 
 FILE_NAME = ".gitindex.toml"
 IGNORE_NAME = rulefiles.IGNORE_NAME
-RANKING_VERSION = "3"
 _MAX_CONFIG_BYTES = 64 * 1024
 _REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
 _BARE = re.compile(r"[a-z_.]{1,40}")  # what our own keys look like; any other name is the file's word
@@ -140,13 +136,13 @@ def config_fingerprint(settings: Settings) -> str:
         {
             "index": asdict(settings.index),
             "embedding": embedder_identity(settings.embedding),
-            "embedded": DOCUMENT_VERSION,
+            "embedded": versions.DOCUMENT_VERSION,
             "embedding_settings": _embedding_identity(settings.embedding),
             "file": settings.file_hash,
-            "grammars": GRAMMAR_VERSION,
-            "extractor": EXTRACTOR_VERSION,
-            "chunker": CHUNKER_VERSION,
-            "tokens": TOKENS_VERSION,
+            "grammars": versions.GRAMMAR_VERSION,
+            "extractor": versions.EXTRACTOR_VERSION,
+            "chunker": versions.CHUNKER_VERSION,
+            "tokens": versions.TOKENS_VERSION,
             "schemas": versions.written(),
         }
     )
@@ -161,7 +157,7 @@ def _embedding_identity(settings: EmbedSettings) -> dict[str, Any]:
 
 def query_fingerprint(settings: Settings) -> str:
     """Ranking, quotas and output: changes answers, never the index."""
-    return _hash({"query": asdict(settings.query), "ranking": RANKING_VERSION})
+    return _hash({"query": asdict(settings.query), "ranking": versions.RANKING_VERSION})
 
 
 def marker_fingerprint(settings: Settings, dimension: int) -> dict[str, Any]:

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitindex.errors import IncompatibleVersion
+from gitindex.model import versions
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.mutation import Decision
 from gitindex.store import atomic
-
-SCHEMA_VERSION = 1
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS semantic_schema (version INTEGER NOT NULL);
@@ -92,15 +91,16 @@ def open_control(path: Path, *, busy_seconds: float = 10.0) -> sqlite3.Connectio
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
+    current = versions.MATRIX["control"].current
     with transaction(connection):
         for statement in _SCHEMA.split(";\n"):
             connection.execute(statement)
         found = connection.execute("SELECT version FROM semantic_schema").fetchone()
         if found is None:
-            connection.execute("INSERT INTO semantic_schema VALUES (?)", (SCHEMA_VERSION,))
-        elif found[0] != SCHEMA_VERSION:
+            connection.execute("INSERT INTO semantic_schema VALUES (?)", (current,))
+        elif found[0] != current:
             raise IncompatibleVersion(
-                f"{path.name} has semantic schema version {found[0]}, this release reads {SCHEMA_VERSION}",
+                f"{path.name} has semantic schema version {found[0]}, this release reads {current}",
                 hint="gitindex upgrade-store",
             )
     return connection
