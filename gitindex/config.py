@@ -17,7 +17,7 @@ from typing import Any
 
 from gitindex import child
 from gitindex.errors import ConfigError
-from gitindex.extract.embed.registry import embedder_identity
+from gitindex.extract.embed.registry import KNOWN, PROVIDERS, embedder_identity
 from gitindex.model import rulefiles, toml, versions
 from gitindex.model.foreign import MAX_NAME, one_line, quoted
 from gitindex.model.frozen import field, frozen
@@ -39,7 +39,6 @@ _BARE = re.compile(r"[a-z_.]{1,40}")  # what our own keys look like; any other n
 _MODEL = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)?"
 )
-_PROVIDERS = ("none", "static", "fake", "sentence-transformers")
 
 
 @frozen
@@ -56,7 +55,6 @@ class Environment:
     endpoint: str = ""
     ci: bool = False
     event: str = ""
-    ref: str = ""
     summary: str = ""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # for indexers
 
@@ -75,7 +73,6 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         endpoint=found.get("AWS_ENDPOINT_URL_S3") or found.get("AWS_ENDPOINT_URL", ""),
         ci=found.get("CI", "") not in ("", "0", "false"),
         event=found.get("GITHUB_EVENT_NAME", ""),
-        ref=found.get("GITHUB_REF", ""),
         summary=found.get("GITHUB_STEP_SUMMARY", ""),
         variables=child.foreign(found) if variables is None else dict(found),
     )
@@ -270,9 +267,9 @@ def _embedding(reader: _Reader, table: Mapping[str, Any]) -> EmbedSettings:
     if ":" in provider:  # "sentence-transformers:<model>[@revision]" in one line
         provider, _, rest = provider.partition(":")
         model, _, revision = rest.partition("@")
-    if provider not in _PROVIDERS:
+    if provider not in KNOWN:
         raise reader.error(
-            "embedding", "provider", f"{quoted(provider)} is not one of {', '.join(_PROVIDERS)}"
+            "embedding", "provider", f"{quoted(provider)} is not one of {', '.join(PROVIDERS)}"
         )
     if provider == "sentence-transformers" and not model:
         raise reader.error("embedding", "provider", "needs a model: sentence-transformers:org/name@revision")

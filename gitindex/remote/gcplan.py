@@ -44,7 +44,6 @@ class GcPlan:
     sweep: tuple[Entry, ...]
     mark: Mark | None  # to write; None keeps the present one, which is not ripe yet
     known: frozenset[str]  # manifests this plan has seen; a new one makes it stale
-    kept_objects: int
 
     @property
     def freed_bytes(self) -> int:
@@ -73,7 +72,6 @@ def plan(
         sweep=sweep,
         mark=None if waiting else Mark(now, frozenset(condemned)),
         known=frozenset(inventory.manifests),
-        kept_objects=len(inventory.objects) - len(sweep),
     )
 
 

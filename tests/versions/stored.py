@@ -110,7 +110,6 @@ def manifest(folder: Path) -> Mapping[str, Any]:
         "fields": full_manifest().to_json(),
         "overlay": (folder / "overlay").read_text("utf-8"),
         "tombstones": (folder / "tombstones").read_text("utf-8"),
-        "reasons for tombstones": tombstones.REASONS,
     }
 
 

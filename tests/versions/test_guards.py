@@ -94,7 +94,7 @@ MUTATIONS: tuple[tuple[str, str, Any], ...] = (
     ("RANKING_VERSION", "gitindex.search.files._SIBLING", 0.2),
     ("RANKING_VERSION", "gitindex.search.lexical.NAMES", 0.6),
     ("RANKING_VERSION", "gitindex.search.symbols._WEIGHT", {"variable": 0.8}),
-    ('MATRIX["manifest"]', "gitindex.segment.tombstones.REASONS", ("delete", "replace")),
+    ('MATRIX["manifest"]', "gitindex.model.manifest.canonical_hash", lambda _: ""),
     ('MATRIX["index_state"]', "gitindex.store.sealed.write", lambda path, value: path.write_text("{}")),
     ('MATRIX["writer_lease"]', "gitindex.store.sealed.write", lambda path, value: path.write_text("{}")),
     ('MATRIX["facts"]', "gitindex.segment.facts._INDEXES", "CREATE INDEX file_ci ON file (path_ci);"),

@@ -8,7 +8,8 @@ from gitindex.extract.embed.protocol import Embedder
 from gitindex.model.settings import EmbedSettings
 from gitindex.model.versions import STATIC_VERSION
 
-PROVIDERS = ("none", "static", "fake", "sentence-transformers")
+PROVIDERS = ("none", "static", "sentence-transformers")  # what users choose from
+KNOWN = (*PROVIDERS, "fake")  # the stand-in of tests is taken by name and offered to nobody
 
 
 def open_embedder(settings: EmbedSettings) -> Embedder | None:
