@@ -166,7 +166,7 @@ def test_checks_before_a_commit_come_from_the_environment(tmp_path: Path):
 def test_every_file_that_the_security_page_names_exists():
     """A mechanism without its file, or an attack without its test, would be a promise only."""
     rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", (GITHUB / "SECURITY.md").read_text("utf-8"), re.M)
-    rows = [row for row in rows if "`" in row[1]][1:]
+    rows = [row for row in rows if "`" in row[1]][1:]  # without the heading
     assert len(rows) > 10
     for mechanism, where, attacked in rows:
         for cell, base in ((where, REPOSITORY / "gitindex"), (attacked, REPOSITORY / "tests" / "attack")):
