@@ -12,7 +12,26 @@ from types import ModuleType
 from typing import Any
 
 from gitindex.config import Environment
-from gitindex.extract import grammars, tokens
+from gitindex.extract import (
+    anchor,
+    calls,
+    comments,
+    cuts,
+    definitions,
+    depth,
+    frontmatter,
+    grammars,
+    headings,
+    identifiers,
+    imports,
+    interface,
+    keys,
+    naming,
+    outline,
+    tokens,
+    yamlkeys,
+)  # fmt: skip
+from gitindex.extract import chunks as chunking
 from gitindex.extract.embed import document
 from gitindex.extract.embed.static import StaticEmbedder
 from gitindex.extract.extractor import extract
@@ -30,7 +49,12 @@ from gitindex.search.request import Request
 from tests.versions.corpus import FILES, PROJECT, QUESTIONS, TEXTS, WORDS
 from tests.versions.guard import Guard, Sample
 
-_TARGETS = (200, IndexSettings().chunk_chars, 4000)
+_TARGETS = (200, 240, 290, 350, 420, 500, 600, IndexSettings().chunk_chars, 1000, 4000)
+_CHUNKING = (anchor, chunking, cuts)
+_EXTRACTING = (
+    calls, comments, definitions, depth, frontmatter, grammars, headings, identifiers, imports, interface, keys, naming,
+    outline, yamlkeys,
+)  # fmt: skip
 _PATHS = (
     "a/b.py", "tests/x.py", "a/b_test.go", "docs/x.py", "README.md", "vendor/x/y.go", "a_pb2.py", "poetry.lock",
     "x/__init__.py", "x.pyi", "examples/run.py", "a.yaml", "latest.py", "src/CartTest.java", "x.min.js", "a.spec.ts",
@@ -43,6 +67,7 @@ def extraction() -> Mapping[str, Sample]:
         for name, data in {**FILES, **TEXTS}.items()
     }
     samples["languages"] = Sample("", _languages())
+    samples["numbers"] = Sample("", numbers(_EXTRACTING))
     return samples
 
 
@@ -64,12 +89,28 @@ def _languages() -> Any:
 
 def chunks() -> Mapping[str, Sample]:
     """Input: the bytes and what was extracted of them, so that a change of the extractor is not one of the chunker."""
-    return {
-        f"{name} at {target}": Sample([data, _facts(found)], [_place(chunk) for chunk in found.chunks])
-        for name, data in {**FILES, **TEXTS}.items()
-        for target in _TARGETS
-        for found in [extract(name, data, IndexSettings(chunk_chars=target))]
-    }
+    samples = {}
+    for name, data in {**FILES, **TEXTS}.items():
+        found = [extract(name, data, IndexSettings(chunk_chars=target)) for target in _TARGETS]
+        places = [[_place(chunk) for chunk in item.chunks] for item in found]
+        samples[name] = Sample([data, _TARGETS, _facts(found[0])], places)
+    samples["numbers"] = Sample("", numbers(_CHUNKING))
+    return samples
+
+
+def numbers(modules: tuple[ModuleType, ...]) -> list[float]:
+    """Limits and shares at the top of modules, without their names: some matter to rare files only."""
+    values = [vars(module)[name] for module in modules for name in _assigned(module)]
+    return sorted(
+        value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)
+    )
+
+
+def _assigned(module: ModuleType) -> list[str]:
+    """Names that a module itself gives values to, not those it imports."""
+    tree = ast.parse(inspect.getsource(module))
+    targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def _place(chunk: Any) -> Any:
@@ -147,9 +188,7 @@ def literal_weights(source: str) -> list[float]:
 
 def tables(module: ModuleType) -> Iterator[Any]:
     """Whole numbers, patterns and tables at the top of a module."""
-    tree = ast.parse(inspect.getsource(module))
-    assigned = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
-    for name in (target.id for target in assigned if isinstance(target, ast.Name)):
+    for name in _assigned(module):
         value = vars(module)[name]
         if isinstance(value, re.Pattern):
             yield value.pattern

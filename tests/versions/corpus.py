@@ -9,7 +9,23 @@ FILES: dict[str, bytes] = {path.name: path.read_bytes() for path in SAMPLES}
 _LONG_FUNCTION = "".join(
     f"    if step == {at}:\n        total += weight_{at} * step  # part {at}\n\n" for at in range(60)
 )
+# Definitions of every length, so that each limit of the chunker lies between two of them.
+_LENGTHS = "\n".join(
+    f"def of_length_{count}(value):\n"
+    + "".join(f"    value += {at}\n" for at in range(count))
+    + "    return value\n"
+    for count in range(0, 60, 3)
+)
+_BRACES = "".join(
+    f"function nested_{count}() {{\n"
+    + "".join(f"  step({at});\n\n" for at in range(count))
+    + "}\n}\n"[: count % 3 + 2]
+    for count in range(1, 40, 2)
+)
 TEXTS: dict[str, bytes] = {
+    "lengths.py": _LENGTHS.encode(),
+    "braces.js": _BRACES.encode(),
+    "wide_margin.txt": "".join(f"{' ' * (at * 10)}line {at}\n\n" for at in range(30)).encode(),
     "long_function.py": f"def count_up(step):\n    total = 0\n{_LONG_FUNCTION}    return total\n".encode(),
     "one_line.js": ("var table = [" + ", ".join(f'"entry {at}"' for at in range(400)) + "];\n").encode(),
     "almost_long_line.txt": ("word " * 58).encode(),
