@@ -46,7 +46,15 @@ from gitindex.ops.sync import sync
 from gitindex.ops.target import SyncOptions
 from gitindex.search import engine, filekind, files, fuse, lexical, rank, symbols
 from gitindex.search.request import Request
-from tests.versions.corpus import FILES, PROJECT, QUESTIONS, TEXTS, WORDS
+from tests.versions.corpus import (
+    FILES,
+    PROJECT,
+    QUESTIONS,
+    TEXTS,
+    WORDS,
+    extract_project_file,
+    plain_chunks,
+)
 from tests.versions.guard import Guard, Sample
 
 _TARGETS = (200, 240, 290, 350, 420, 500, 600, IndexSettings().chunk_chars, 1000, 4000)
@@ -121,18 +129,14 @@ def _place(chunk: Any) -> Any:
 def words() -> Mapping[str, Sample]:
     texts = {f"text {at}": text for at, text in enumerate(WORDS)}
     texts |= {name: data.decode("utf-8-sig") for name, data in FILES.items()}
-    return {
-        name: Sample(
-            text,
-            [
-                tokens.subwords(text),
-                tokens.terms(text),
-                tokens.compounds(text),
-                list(terms_and_compounds([text])),
-            ],
-        )
-        for name, text in texts.items()
-    }
+    return {name: Sample(text, _words(text)) for name, text in texts.items()}
+
+
+def _words(text: str) -> list[list[str]]:
+    """Without the white space between them, in which the compiled loops and the others differ."""
+    [(terms, compounds)] = terms_and_compounds([text])
+    found = [tokens.terms(text), tokens.compounds(text), terms, compounds]
+    return [tokens.subwords(text), *(item.split() for item in found)]
 
 
 def documents() -> Mapping[str, Sample]:
@@ -209,7 +213,7 @@ def _answers(where: Path) -> Iterator[tuple[str, Sample]]:
         (root / path).write_text(text, "utf-8")
     codebase = open_codebase(root, Environment(home=where / "home"))
     sync(codebase, SyncOptions(workers=1))
-    stored = [extract(path, text.encode(), IndexSettings()) for path, text in PROJECT.items()]
+    stored = [[_facts(found), plain_chunks(found)] for found in map(extract_project_file, PROJECT)]
     for text, mode, whole in QUESTIONS:
         hits = query(codebase, Request(text, mode, files=whole)).found.hits
         name = f"{text} ({mode}{', files' if whole else ''})"

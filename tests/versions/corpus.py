@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from gitindex.extract.extractor import extract
+from gitindex.model.rows import Chunk, Extraction
+from gitindex.model.settings import IndexSettings
 from tests.extract.facts import SAMPLES
 
 FILES: dict[str, bytes] = {path.name: path.read_bytes() for path in SAMPLES}
@@ -107,3 +110,15 @@ QUESTIONS: tuple[tuple[str, str, bool], ...] = (
     ("credit card payment", "lexical", True),
     ("price", "semantic", True),
 )
+
+
+def extract_project_file(path: str) -> Extraction:
+    return extract(path, PROJECT[path].encode(), IndexSettings())
+
+
+def plain_chunks(found: Extraction) -> list[Chunk]:
+    """Words with one blank between them: the compiled loops and the others leave different white space."""
+    return [
+        chunk._replace(terms=" ".join(chunk.terms.split()), idents=" ".join(chunk.idents.split()))
+        for chunk in found.chunks
+    ]

@@ -14,7 +14,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gitindex.extract.extractor import extract
 from gitindex.model import portable, versions
 from gitindex.model.manifest import (
     Artifact,
@@ -27,8 +26,6 @@ from gitindex.model.manifest import (
     Tombstones,
 )
 from gitindex.model.records import FileRecord, OverlayEntry
-from gitindex.model.rows import Extraction
-from gitindex.model.settings import IndexSettings
 from gitindex.remote import gcplan, toc
 from gitindex.remote.objects import Packed
 from gitindex.remote.toc import TocEntry
@@ -49,7 +46,7 @@ from gitindex.trust.pins import RepositoryTrust, RevokedKey, TrustedKey
 from gitindex.trust.scopes import ClonePin, Pins
 from tests.semantic_import.project import FILES, scip_of
 from tests.trust.made import signing_key, snapshot_claim
-from tests.versions.corpus import PROJECT
+from tests.versions.corpus import extract_project_file, plain_chunks
 from tests.versions.guard import Guard, Sample
 
 _SHADOWS = "entity_fts_"  # tables of FTS5's own: SQLite's business
@@ -152,21 +149,18 @@ def _arrow(schema: Any) -> Any:
 def facts(folder: Path) -> Mapping[str, Any]:
     """Two files that fill every table. Their extraction is the input: it has a version of its own."""
     writer = FactsWriter(folder / "facts.sqlite", "seg_1")
-    extractions = {path: _extraction(path) for path in ("shop/payment.py", "docs/refunds.md")}
+    extractions = {path: extract_project_file(path) for path in ("shop/payment.py", "docs/refunds.md")}
     for path, found in extractions.items():
         writer.add(FileRecord(path, "b" * 40, "c" * 64, False, 1, "", found.language), found)
     writer.add(FileRecord("x.bin", "b" * 40, "c" * 64, False, 1, "binary"), None)
     writer.finish()
     tables = ("meta", "file", "symbol", "import", "call", "callee", "identifier", "entity")
     rows = _rows(folder / "facts.sqlite", tables)
+    given = [found._replace(chunks=()) for found in extractions.values()]
     return {
         "schema": _schema(folder / "facts.sqlite"),
-        **{name: Sample(extractions, table) for name, table in rows.items()},
+        **{name: Sample(given, table) for name, table in rows.items()},
     }
-
-
-def _extraction(path: str) -> Extraction:
-    return extract(path, PROJECT[path].encode(), IndexSettings())
 
 
 def scip_facts(folder: Path) -> Mapping[str, Any]:
@@ -196,7 +190,7 @@ def scip_facts(folder: Path) -> Mapping[str, Any]:
 
 def lexical(folder: Path) -> Mapping[str, Any]:
     path = "shop/payment.py"
-    found = _extraction(path)
+    found = extract_project_file(path)
     create(folder / "lexical")
     writer = LexicalWriter(folder / "lexical", bulk=False)
     writer.add(path, "python", found.chunks)
@@ -204,7 +198,7 @@ def lexical(folder: Path) -> Mapping[str, Any]:
     meta = json.loads((folder / "lexical" / "meta.json").read_bytes())
     index = LexicalIndex(folder / "lexical")
     held = {field: sorted(index.terms_with_prefix(field, "", 1000)) for field in _FIELDS}
-    return {"schema": meta["schema"], "words": Sample([path, found.chunks], held)}
+    return {"schema": meta["schema"], "words": Sample([path, plain_chunks(found)], held)}
 
 
 def _schema(path: Path) -> Any:
