@@ -17,10 +17,7 @@ from typing import Any
 
 from gitindex import child
 from gitindex.errors import ConfigError
-from gitindex.extract.embed.document import DOCUMENT_VERSION
-from gitindex.extract.embed.registry import embedder_identity
-from gitindex.extract.tokens import TOKENS_VERSION
-from gitindex.extract.versions import CHUNKER_VERSION, EXTRACTOR_VERSION, GRAMMAR_VERSION
+from gitindex.extract.embed.registry import KNOWN, PROVIDERS, embedder_identity
 from gitindex.model import rulefiles, toml, versions
 from gitindex.model.foreign import MAX_NAME, one_line, quoted
 from gitindex.model.frozen import field, frozen
@@ -36,14 +33,12 @@ from gitindex.userconfig import UserConfig, read_user_config
 
 FILE_NAME = ".gitindex.toml"
 IGNORE_NAME = rulefiles.IGNORE_NAME
-RANKING_VERSION = "3"
 _MAX_CONFIG_BYTES = 64 * 1024
 _REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
 _BARE = re.compile(r"[a-z_.]{1,40}")  # what our own keys look like; any other name is the file's word
 _MODEL = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)?"
 )
-_PROVIDERS = ("none", "static", "fake", "sentence-transformers")
 
 
 @frozen
@@ -60,7 +55,6 @@ class Environment:
     endpoint: str = ""
     ci: bool = False
     event: str = ""
-    ref: str = ""
     summary: str = ""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # for indexers
 
@@ -79,7 +73,6 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         endpoint=found.get("AWS_ENDPOINT_URL_S3") or found.get("AWS_ENDPOINT_URL", ""),
         ci=found.get("CI", "") not in ("", "0", "false"),
         event=found.get("GITHUB_EVENT_NAME", ""),
-        ref=found.get("GITHUB_REF", ""),
         summary=found.get("GITHUB_STEP_SUMMARY", ""),
         variables=child.foreign(found) if variables is None else dict(found),
     )
@@ -140,13 +133,13 @@ def config_fingerprint(settings: Settings) -> str:
         {
             "index": _index_identity(settings.index),
             "embedding": embedder_identity(settings.embedding),
-            "embedded": DOCUMENT_VERSION,
+            "embedded": versions.DOCUMENT_VERSION,
             "embedding_settings": _embedding_identity(settings.embedding),
             "file": settings.file_hash,
-            "grammars": GRAMMAR_VERSION,
-            "extractor": EXTRACTOR_VERSION,
-            "chunker": CHUNKER_VERSION,
-            "tokens": TOKENS_VERSION,
+            "grammars": versions.GRAMMAR_VERSION,
+            "extractor": versions.EXTRACTOR_VERSION,
+            "chunker": versions.CHUNKER_VERSION,
+            "tokens": versions.TOKENS_VERSION,
             "schemas": versions.written(),
         }
     )
@@ -169,7 +162,7 @@ def _embedding_identity(settings: EmbedSettings) -> dict[str, Any]:
 
 def query_fingerprint(settings: Settings) -> str:
     """Ranking, quotas and output: changes answers, never the index."""
-    return _hash({"query": asdict(settings.query), "ranking": RANKING_VERSION})
+    return _hash({"query": asdict(settings.query), "ranking": versions.RANKING_VERSION})
 
 
 def marker_fingerprint(settings: Settings, dimension: int) -> dict[str, Any]:
@@ -284,9 +277,9 @@ def _embedding(reader: _Reader, table: Mapping[str, Any]) -> EmbedSettings:
     if ":" in provider:  # "sentence-transformers:<model>[@revision]" in one line
         provider, _, rest = provider.partition(":")
         model, _, revision = rest.partition("@")
-    if provider not in _PROVIDERS:
+    if provider not in KNOWN:
         raise reader.error(
-            "embedding", "provider", f"{quoted(provider)} is not one of {', '.join(_PROVIDERS)}"
+            "embedding", "provider", f"{quoted(provider)} is not one of {', '.join(PROVIDERS)}"
         )
     if provider == "sentence-transformers" and not model:
         raise reader.error("embedding", "provider", "needs a model: sentence-transformers:org/name@revision")

@@ -51,10 +51,6 @@ class KeyExposed(UsageError):
     code = "key_exposed"
 
 
-class UnsupportedPlatform(UsageError):
-    code = "unsupported_platform"
-
-
 # -- 1: failed ----------------------------------------------------------------------------------
 
 
@@ -97,7 +93,7 @@ class TreeTooLarge(GitError):
 
 
 class UnreadableFile(GitindexError):
-    """An eligible changed file could not be read; blocks a strict publish (SN-5)."""
+    """A file could not be read; of an eligible changed one that blocks a strict publish (SN-5)."""
 
     code = "unreadable_file"
 

@@ -1,13 +1,12 @@
 """Sub-words of code and prose: what the lexical index and the static embedder both see.
 
-`HTTPServer_v2` → http server v 2. One version names the rule; a change here changes what is indexed.
+`HTTPServer_v2` → http server v 2. `TOKENS_VERSION` names the rule; a change here changes what is indexed.
 """
 
 from __future__ import annotations
 
 import re
 
-TOKENS_VERSION = "3"
 MAX_TOKEN = 40
 
 # An acronym before a capitalised word, a (capitalised) word, an acronym, or digits.

@@ -40,9 +40,6 @@ class Policy:
             return None
         return Skip.UNSUPPORTED
 
-    def size_skip(self, size: int) -> Skip | None:
-        return Skip.TOO_LARGE if size > self._limit else None
-
     def content_skip(self, path_key: str, data: bytes) -> Skip | None:
         """What the whole content rules out; call it with a path that `path_skip` let through."""
         if len(data) > self._limit:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gitindex.errors import GitindexError
+from gitindex.errors import UnreadableFile
 from gitindex.model.foreign import argument
 
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -22,10 +22,8 @@ _DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC 
 _LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-class ReadError(GitindexError):
+class ReadError(UnreadableFile):
     """A file below the root could not be read; the class says why."""
-
-    code = "unreadable_file"
 
 
 class Vanished(ReadError):

@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.indexing.vectors import Vectors
 from gitindex.model.records import FileRecord
 from gitindex.model.rows import Extraction
+from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment.lexical import LexicalWriter
 from gitindex.segment.writer import SegmentWriter, Written
 from gitindex.store import steps

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import LeaseHeld, StoreCorrupt
-from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.lifecycle import merging, tiers
 from gitindex.lifecycle.merging import Merged
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
+from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import lexicalparts, overlay
 from gitindex.segment.writer import SegmentWriter, Written
 from gitindex.store import clone, lease, manifests, publish, state, steps

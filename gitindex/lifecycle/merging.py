@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.extract.words import terms_and_compounds
 from gitindex.lifecycle.tiers import Weight
 from gitindex.model.manifest import Segment
 from gitindex.model.rows import Chunk
 from gitindex.model.settings import MAX_SYNC_BYTES
+from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import lexical, scipmerge
 from gitindex.segment.lexical import LexicalWriter
 from gitindex.segment.writer import SegmentWriter

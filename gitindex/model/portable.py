@@ -16,7 +16,6 @@ from gitindex.model import manifest as manifests
 from gitindex.model.ids import sha256_hex
 from gitindex.model.manifest import Artifact, GitState, Manifest, Origin
 
-FORMAT = 1
 NAME = "manifest.json"  # its path inside a published snapshot
 ROOT = manifests.NOWHERE  # what a portable completion marker says instead of a machine's path
 _ULID = "[0-9A-HJKMNP-TV-Z]{26}"

@@ -35,7 +35,7 @@ class IndexSettings:
 class EmbedSettings:
     """`[embedding]`: which embedder and its pinned identity."""
 
-    provider: str = "static"  # static | none | fake | sentence-transformers
+    provider: str = "static"  # a name of extract.embed.registry.KNOWN
     model: str = ""
     revision: str = ""  # of the hub, 40 hex digits; of a directory, the hash of all that it holds
     directory: str = ""  # where the user keeps the model; never from a repository's file (CF-4)

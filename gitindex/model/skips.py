@@ -20,7 +20,5 @@ class Skip(StrEnum):
     SUBMODULE = "submodule"
     NESTED_REPOSITORY = "nested_repository"
     NOT_A_FILE = "not_a_file"  # socket, fifo, device
-    SYNC_BUDGET = "sync_budget"  # the 256 MiB of one sync were used up
     LFS_POINTER = "lfs_pointer"
     UNREADABLE = "unreadable"  # a directory that may not be listed; a file only in a degraded publish
-    NFC_TWIN = "nfc_twin"  # another spelling of the same path key is indexed

@@ -1,10 +1,35 @@
-"""The compatibility matrix (ST-6): for every artifact kind, what this release reads and what it writes."""
+"""Every version this release writes: of what is extracted, ranked and stored (CF-2, ST-6).
+
+A store is named after the first two groups: a new value makes a new index. `tests/versions` records what each value
+stands for over fixed samples, so a change of behaviour without a new value fails there.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from gitindex.errors import IncompatibleVersion
+
+# What extraction is a function of. Part of the config fingerprint, as plain texts.
+EXTRACTOR_VERSION = "2"  # languages, symbols, imports, calls, identifiers, front matter
+CHUNKER_VERSION = "1"  # where chunks begin and end, and what an anchor holds
+TOKENS_VERSION = "3"  # sub-words and identifiers, for words and vectors
+DOCUMENT_VERSION = (
+    "2"  # what an embedder sees of a chunk: vectors made from other documents cannot be compared
+)
+# The one release of tree-sitter-language-pack this works with; a test compares it with the installed one.
+GRAMMAR_VERSION = "0.13.0"
+# Of the bundled vectors; changes with every retraining.
+STATIC_VERSION = "gitindex-static-v1@2a9eac71cf13"
+
+# What answers are a function of besides the index. Part of the query fingerprint.
+RANKING_VERSION = "3"
+
+# Files outside a store, each with a number of its own.
+PUBLISHED_FORMAT = 1  # what is published beside the artifacts; part of every signed claim
+TOC_VERSION = 1  # the table of contents of a published snapshot
+GC_MARK_VERSION = 1  # the mark that a collection leaves on a remote
+TRUST_FILE_VERSION = 2  # trust.json
 
 
 class Range(NamedTuple):

@@ -10,6 +10,8 @@ from gitindex.view.snapshot import SnapshotView
 
 CONTAINERS = frozenset({"class", "interface", "struct", "enum", "trait", "module", "type"})
 CALLABLES = frozenset({"function", "method", "macro"})
+# All files of a directory share one scope.
+PACKAGE_SCOPE = frozenset({"go", "java", "kotlin", "scala"})
 _FAMILIES = {
     "javascript": "ecma", "typescript": "ecma", "tsx": "ecma", "vue": "ecma", "svelte": "ecma",
     "java": "jvm", "kotlin": "jvm", "scala": "jvm", "groovy": "jvm",

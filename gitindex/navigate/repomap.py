@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from gitindex.model.foreign import one_line
 from gitindex.navigate import imports
-from gitindex.navigate.facts import CALLABLES, CONTAINERS, Definition, family
+from gitindex.navigate.facts import CALLABLES, CONTAINERS, PACKAGE_SCOPE, Definition, family
 from gitindex.navigate.pagerank import pagerank
 from gitindex.view.snapshot import SnapshotView
 
@@ -28,7 +28,6 @@ _PRIVATE = 0.1
 _IMPORTING = frozenset(
     {"python", "javascript", "typescript", "tsx", "go", "java", "kotlin", "scala", "rust", "ruby"}
 )
-_PACKAGES = frozenset({"go", "java", "kotlin", "scala"})
 _KINDS = CALLABLES | CONTAINERS | {"constant"}
 
 
@@ -137,7 +136,7 @@ class _Reach:
         if item.path in self._imported[path]:
             return _MEMBER if item.owner else 1.0
         near = item.path.rpartition("/")[0] == path.rpartition("/")[0]
-        if item.language not in _IMPORTING or (near and item.language in _PACKAGES):
+        if item.language not in _IMPORTING or (near and item.language in PACKAGE_SCOPE):
             return 1.0 if item.kind in CONTAINERS else 0.5
         return _FAR if item.owner else 0.0
 

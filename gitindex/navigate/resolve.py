@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gitindex.navigate import facts
-from gitindex.navigate.facts import CALLABLES, CONTAINERS, Definition, ImportSite, family
+from gitindex.navigate.facts import CALLABLES, CONTAINERS, PACKAGE_SCOPE, Definition, ImportSite, family
 from gitindex.navigate.modules import Modules
 from gitindex.view.snapshot import SnapshotView
 
@@ -20,8 +20,6 @@ _SELF = frozenset({"self", "this", "cls", "Self", "$this", "static", "@"})
 _SUPER = frozenset({"super", "super()", "base", "parent"})
 # Members of the enclosing type are in scope without a receiver.
 _IMPLICIT_THIS = frozenset({"java", "kotlin", "scala", "csharp", "cpp", "swift", "ruby"})
-# All files of a directory share one scope.
-_PACKAGE_SCOPE = frozenset({"go", "java", "kotlin", "scala"})
 _MADE = re.compile(r"(?:new\s+)?([A-Za-z_$][\w$]*)\s*\(.*\)$", re.S)
 _BASES = re.compile(r"[(:<]|\bextends\b|\bimplements\b")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
@@ -124,7 +122,7 @@ class Resolver:
         imported = self._imported(file, name)
         if imported:
             return imported, "import"
-        if file.language in _PACKAGE_SCOPE:
+        if file.language in PACKAGE_SCOPE:
             package = self._tops(self.modules.neighbours(file.path), name, family(file.language))
             if package:
                 return package, "same_package"

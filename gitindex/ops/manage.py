@@ -19,7 +19,6 @@ from gitindex.ops.status import status as describe
 from gitindex.store import readers
 from gitindex.view.snapshot import open_active
 
-ACTIONS = ("create", "reindex", "sync", "status", "clear")
 STALE_NOTE = (
     "Local snapshot claims indexed, but completion proof is missing/invalid; "
     "treating as not_indexed for create."

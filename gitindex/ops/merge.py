@@ -16,11 +16,11 @@ from typing import Any
 from gitindex import config
 from gitindex.config import Environment
 from gitindex.errors import PublishBlocked, UsageError
-from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.indexing.compose import marker
 from gitindex.model import portable
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
+from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.ops import outgoing
 from gitindex.ops.buildarea import builds, open_area
 from gitindex.ops.codebase import Codebase, fresh_state

@@ -16,9 +16,9 @@ from gitindex.config import Environment
 from gitindex.errors import Untrusted, UsageError
 from gitindex.git.history import configure, configured, first_root
 from gitindex.git.repo import Repo, resolve
-from gitindex.model import portable
 from gitindex.model.foreign import quoted
 from gitindex.model.settings import RemoteProposal, Settings
+from gitindex.model.versions import PUBLISHED_FORMAT
 from gitindex.remote.connect import open_transport
 from gitindex.remote.names import Names
 from gitindex.remote.transport import RemoteOptions, Transport
@@ -55,7 +55,7 @@ class Share:
         """What a statement about `commit` must say, from the local repository."""
         tree = resolve(self.repo, commit).tree
         assert tree is not None
-        return Binding(self.repository, commit, tree, self.fingerprint, portable.FORMAT)
+        return Binding(self.repository, commit, tree, self.fingerprint, PUBLISHED_FORMAT)
 
 
 def published_fingerprint(settings: Settings) -> str:

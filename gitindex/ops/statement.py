@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import gitindex
 from gitindex.config import Environment
-from gitindex.model import portable
 from gitindex.model.manifest import Manifest
+from gitindex.model.versions import PUBLISHED_FORMAT
 from gitindex.ops.sharing import Share
 from gitindex.trust import claim as claims
 from gitindex.trust import envelope as envelopes
@@ -31,7 +31,7 @@ def describe(
         commit=bound.commit,
         tree=bound.tree,
         config_fingerprint=bound.config_fingerprint,
-        format=portable.FORMAT,
+        format=PUBLISHED_FORMAT,
         toc=contents[0],
         totals=contents[1],
         builder=f"gitindex {gitindex.__version__}" + (" in CI" if environment.ci else ""),

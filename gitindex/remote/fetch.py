@@ -35,10 +35,6 @@ class FetchPlan:
     reuse: tuple[Reuse, ...]
 
     @property
-    def download_bytes(self) -> int:
-        return sum(one.packed.size for one in self.download)
-
-    @property
     def reuse_bytes(self) -> int:
         """Stored bytes that did not travel, each object once."""
         return sum({one.entry.packed.sha256: one.entry.packed.size for one in self.reuse}.values())

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitindex.errors import IntegrityError
+from gitindex.model.versions import GC_MARK_VERSION
 from gitindex.remote.transport import Entry
 from gitindex.trust import strictjson
 from gitindex.trust.strictjson import MalformedError
@@ -19,7 +20,6 @@ from gitindex.trust.strictjson import MalformedError
 GRACE_SECONDS = 24 * 3600.0
 MAX_MARK_BYTES = 64 * 1024 * 1024
 _MAX_MARKED = 1_000_000
-_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,6 @@ class GcPlan:
     sweep: tuple[Entry, ...]
     mark: Mark | None  # to write; None keeps the present one, which is not ripe yet
     known: frozenset[str]  # manifests this plan has seen; a new one makes it stale
-    kept_objects: int
 
     @property
     def freed_bytes(self) -> int:
@@ -73,7 +72,6 @@ def plan(
         sweep=sweep,
         mark=None if waiting else Mark(now, frozenset(condemned)),
         known=frozenset(inventory.manifests),
-        kept_objects=len(inventory.objects) - len(sweep),
     )
 
 
@@ -88,7 +86,7 @@ def _ripe(idle: list[Entry], mark: Mark | None, now: float, grace: float) -> tup
 
 
 def encode_mark(mark: Mark) -> bytes:
-    return strictjson.dump({"version": _VERSION, "time": int(mark.time), "keys": sorted(mark.keys)})
+    return strictjson.dump({"version": GC_MARK_VERSION, "time": int(mark.time), "keys": sorted(mark.keys)})
 
 
 def decode_mark(data: bytes) -> Mark:
@@ -96,7 +94,7 @@ def decode_mark(data: bytes) -> Mark:
         fields = strictjson.record(
             strictjson.parse(data, limit=MAX_MARK_BYTES), ("version", "time", "keys"), "mark"
         )
-        if fields["version"] != _VERSION:
+        if fields["version"] != GC_MARK_VERSION:
             raise MalformedError("its version is unknown")
         keys = strictjson.items(fields["keys"], "keys", most=_MAX_MARKED)
         named = frozenset(strictjson.text(key, "key", most=512) for key in keys)

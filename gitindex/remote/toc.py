@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from gitindex.errors import IntegrityError, UnsafePath
 from gitindex.model.paths import casefold_key, path_key
+from gitindex.model.versions import TOC_VERSION
 from gitindex.remote import objects
 from gitindex.remote.objects import Packed
 from gitindex.trust import strictjson
 from gitindex.trust.claim import HASH, SnapshotClaim, TocReference, Totals
 from gitindex.trust.strictjson import MalformedError
 
-VERSION = 1
 MAX_TOC_BYTES = 16 * 1024 * 1024
 MAX_ARTIFACTS = 100_000
 _FIELDS = ("path", "sha256", "size", "raw_sha256", "raw_size")
@@ -58,7 +58,7 @@ def encode(toc: Toc) -> bytes:
         }
         for entry in toc.entries
     ]
-    return strictjson.dump({"version": VERSION, "artifacts": listed})
+    return strictjson.dump({"version": TOC_VERSION, "artifacts": listed})
 
 
 def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
@@ -70,8 +70,8 @@ def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
         fields = strictjson.record(
             strictjson.parse(data, limit=MAX_TOC_BYTES), ("version", "artifacts"), "table of contents"
         )
-        if fields["version"] != VERSION:
-            raise MalformedError(f"its version is {fields['version']!r}, this release reads {VERSION}")
+        if fields["version"] != TOC_VERSION:
+            raise MalformedError(f"its version is {fields['version']!r}, this release reads {TOC_VERSION}")
         listed = strictjson.items(fields["artifacts"], "artifacts", most=MAX_ARTIFACTS)
         toc = _checked(tuple(map(_entry, listed)))
         if claim is not None and toc.totals != claim.totals:

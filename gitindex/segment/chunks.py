@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitindex.errors import StoreCorrupt
-from gitindex.model import ids, paths
+from gitindex.model import ids, paths, versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +59,8 @@ def table_schema(dimension: int) -> pa.Schema:
     ]
     if dimension:
         fields.append(pa.field("embedding", pa.list_(pa.float32(), dimension), nullable=False))
-    return pa.schema(fields, metadata={b"gitindex:chunk_row_schema": b"1"})
+    version = str(versions.MATRIX["chunk_rows"].current)
+    return pa.schema(fields, metadata={b"gitindex:chunk_row_schema": version.encode()})
 
 
 class ChunkTableWriter:

@@ -175,9 +175,6 @@ class LexicalIndex:
         for _, address in hits:
             yield _document(self._searcher.doc(address))
 
-    def frequency(self, field: str, term: str) -> int:
-        return int(self._searcher.doc_freq(field, term))
-
     def terms_with_prefix(self, field: str, prefix: str, limit: int) -> list[str]:
         return [term for term, _ in self._searcher.terms_with_prefix(field, prefix, limit=limit)]
 

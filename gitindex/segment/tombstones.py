@@ -8,8 +8,6 @@ from pathlib import Path
 
 from gitindex.errors import StoreCorrupt
 
-REASONS = ("delete", "replace", "rename_from")
-
 
 def write(path: Path, graves: Iterable[tuple[str, str]]) -> int:
     """Write (path_key, reason) pairs, sorted; returns how many."""

@@ -68,11 +68,6 @@ class Aliases:
         return any(re.search(form, self._source) for form in forms)
 
 
-def agrees(text: bytes, symbol: bytes, last: Tail, aliases: Aliases) -> bool:
-    """Whether text and symbol agree, if need be by an alias of the file that holds the text."""
-    return agrees_anywhere(text, symbol, last) or renamed(text, symbol, last, aliases)
-
-
 def agrees_anywhere(text: bytes, symbol: bytes, last: Tail) -> bool:
     """Whether they agree in any file: the part of the question whose answer can be kept."""
     if not text or text == last.name or text in _KEYWORDS:

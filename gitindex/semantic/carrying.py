@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.model.ids import ulid
+from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import scipmerge
 from gitindex.segment.writer import SegmentWriter
 from gitindex.semantic.importer import composer, stage

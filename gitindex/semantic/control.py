@@ -1,6 +1,6 @@
 """The control file of a store: what changes (C-5). WAL mode, one short transaction per change.
 
-Holds contexts, refresh jobs, repository state and decisions. Facts never live here: they are immutable.
+Holds contexts, refresh jobs and decisions. Facts never live here: they are immutable.
 Every function takes the connection; times are arguments, so tests need no clock.
 """
 
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitindex.errors import IncompatibleVersion
+from gitindex.model import versions
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.mutation import Decision
 from gitindex.store import atomic
 
-SCHEMA_VERSION = 1
-
+# Nothing writes `repo_state`; without it the schema would have another version, and every store another name.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS semantic_schema (version INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS contexts (
@@ -92,15 +92,16 @@ def open_control(path: Path, *, busy_seconds: float = 10.0) -> sqlite3.Connectio
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
+    current = versions.MATRIX["control"].current
     with transaction(connection):
         for statement in _SCHEMA.split(";\n"):
             connection.execute(statement)
         found = connection.execute("SELECT version FROM semantic_schema").fetchone()
         if found is None:
-            connection.execute("INSERT INTO semantic_schema VALUES (?)", (SCHEMA_VERSION,))
-        elif found[0] != SCHEMA_VERSION:
+            connection.execute("INSERT INTO semantic_schema VALUES (?)", (current,))
+        elif found[0] != current:
             raise IncompatibleVersion(
-                f"{path.name} has semantic schema version {found[0]}, this release reads {SCHEMA_VERSION}",
+                f"{path.name} has semantic schema version {found[0]}, this release reads {current}",
                 hint="gitindex upgrade-store",
             )
     return connection
@@ -148,19 +149,6 @@ def contexts(connection: sqlite3.Connection, *, enabled_only: bool = True) -> li
     where = "WHERE enabled = 1" if enabled_only else ""
     rows = connection.execute(f"SELECT * FROM contexts {where} ORDER BY language, root")  # noqa: S608
     return [ContextRow(**{**dict(row), "enabled": bool(row["enabled"])}) for row in rows]
-
-
-# -- repository state ---------------------------------------------------------------------------------
-
-
-def note_head(
-    connection: sqlite3.Connection, head: str, now: float, index_mtime: float | None = None
-) -> bool:
-    """Remember what HEAD was; whether it differs from the last time."""
-    with transaction(connection):
-        row = connection.execute("SELECT last_seen_head FROM repo_state WHERE id = 1").fetchone()
-        connection.execute("INSERT OR REPLACE INTO repo_state VALUES (1, ?, ?, ?)", (head, index_mtime, now))
-    return row is None or row[0] != head
 
 
 # -- decisions ----------------------------------------------------------------------------------------

@@ -21,11 +21,15 @@ from gitindex.semantic.occurrences import Columns, Occurrences
 
 BATCH_OCCURRENCES = 50_000
 _BATCH_BYTES = 16 * 1024 * 1024
+# What a column counts where a document does not say so itself.
 _RULES = {
     "scip-python": Rules(schema.UTF16, bom_is_column=True),
     "scip-typescript": Rules(schema.UTF16, unicode_breaks=True),
     "scip-java": Rules(schema.UTF16),
     "scip-dotnet": Rules(schema.UTF16),
+    "scip-go": Rules(schema.UTF8),
+    "scip-clang": Rules(schema.UTF8),
+    "rust-analyzer": Rules(schema.UTF8),
 }
 
 Small = npt.NDArray[np.int32]

@@ -17,10 +17,10 @@ from typing import Any
 
 from gitindex.errors import LeaseHeld, SemanticError, StoreCorrupt
 from gitindex.extract.collection import no_collection
-from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
+from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.scip.reader import IndexFile
 from gitindex.segment import chunks, overlay, scipfacts
 from gitindex.segment.scipfacts import Ready, ScipWriter

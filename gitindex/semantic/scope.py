@@ -21,9 +21,6 @@ class Scope:
     changed_since: float | None = None
 
 
-FULL: Scope | None = None
-
-
 def scope(
     files: tuple[str, ...] = (), packages: tuple[str, ...] = (), changed_since: float | None = None
 ) -> Scope:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from gitindex.errors import UsageError
+from gitindex.model.versions import TRUST_FILE_VERSION
 from gitindex.trust import strictjson
 from gitindex.trust.claim import REPOSITORY
 from gitindex.trust.keys import parse_public
@@ -26,7 +27,6 @@ from gitindex.trust.pins import (
 from gitindex.trust.scopes import ClonePin, Damaged, Pins
 from gitindex.trust.strictjson import MalformedError
 
-VERSION = 2
 MARK = re.compile(r"[0-9a-f]{32}")
 _MAX_REVOKED = 4096
 _MAX_INTRODUCERS = 16
@@ -39,7 +39,7 @@ def encode(pins: Pins) -> bytes:
     """Raises MalformedError rather than write what `decode` would call damaged."""
     data = strictjson.dump(
         {
-            "version": VERSION,
+            "version": TRUST_FILE_VERSION,
             "repositories": _encoded(pins.repositories, _encode_pin),
             "clones": _encoded(pins.clones, _encode_clone),
         }
@@ -60,8 +60,8 @@ def decode(data: bytes) -> Pins:
         fields = strictjson.record(parsed, ("version", "repositories"), "trust file")
         return Pins(_decoded(fields["repositories"], REPOSITORY, _decode_old))
     fields = strictjson.record(parsed, ("version", "repositories", "clones"), "trust file")
-    if version != VERSION:
-        raise MalformedError(f"its version is {version!r}, this release reads up to {VERSION}")
+    if version != TRUST_FILE_VERSION:
+        raise MalformedError(f"its version is {version!r}, this release reads up to {TRUST_FILE_VERSION}")
     return Pins(
         _decoded(fields["repositories"], REPOSITORY, _decode_pin),
         _decoded(fields["clones"], MARK, _decode_clone),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from gitindex.extract.versions import GRAMMAR_VERSION
+from gitindex.model.versions import GRAMMAR_VERSION
 
 
 def test_the_grammar_version_is_the_installed_one():

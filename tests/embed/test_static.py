@@ -16,7 +16,7 @@ from gitindex.errors import EmbeddingError
 from gitindex.extract.embed import static
 from gitindex.extract.embed.static import DATA_FILE, StaticEmbedder
 from gitindex.extract.tokens import terms
-from gitindex.extract.versions import STATIC_VERSION
+from gitindex.model.versions import STATIC_VERSION
 
 ROOT = Path(__file__).parents[2]
 WEIGHTS = Path(static.__file__).parent / "data" / DATA_FILE

@@ -80,9 +80,9 @@ def test_contents(path: str, data: bytes, reason: Skip | None) -> None:
 def test_sizes() -> None:
     """CF-1: the limit is the configured one."""
     made = policy(limits=Limits(file_bytes=100))
-    assert made.size_skip(100) is None
-    assert made.size_skip(101) is Skip.TOO_LARGE
-    assert policy().size_skip(10 * 1024 * 1024 + 1) is Skip.TOO_LARGE
+    assert made.content_skip("a.py", b"#" * 100) is None
+    assert made.content_skip("a.py", b"#" * 101) is Skip.TOO_LARGE
+    assert policy().content_skip("a.py", b"#" * (10 * 1024 * 1024 + 1)) is Skip.TOO_LARGE
 
 
 def test_includes_cannot_undo_an_ignore_rule_by_negation() -> None:

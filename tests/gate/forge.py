@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from gitindex import config
-from gitindex.extract.versions import CHUNKER_VERSION
+from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.ops.codebase import Codebase
 from gitindex.segment import chunks
 from gitindex.segment.chunks import MARKER_KIND, ChunkTableWriter

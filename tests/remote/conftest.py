@@ -10,9 +10,9 @@ import pytest
 
 from gitindex.remote.connect import open_transport
 from gitindex.remote.transport import Patience, RemoteOptions, Transport
-from gitindex.remote.transports.memory import MemoryTransport
 from tests.remote import servers
 from tests.remote.faults import FaultProxy
+from tests.remote.memory import MemoryTransport
 from tests.remote.servers import BUCKET, Server
 
 IMPATIENT = Patience(attempts=3, back_off=0.0, object_seconds=5.0)

@@ -13,8 +13,8 @@ from gitindex.remote import download as downloads
 from gitindex.remote import objects
 from gitindex.remote.download import Wanted, download
 from gitindex.remote.transport import Patience, Stream
-from gitindex.remote.transports.memory import MemoryTransport
 from tests.remote.made import FILES, IMPATIENT, NAMES, publish, receive, staged
+from tests.remote.memory import MemoryTransport
 
 DATA = random.Random(6).randbytes(200_000)
 

@@ -10,9 +10,9 @@ from gitindex.errors import IntegrityError
 from gitindex.remote import gc, gcplan
 from gitindex.remote.gcplan import GRACE_SECONDS, Inventory, Mark
 from gitindex.remote.transport import Entry
-from gitindex.remote.transports.memory import MemoryTransport
 from gitindex.remote.upload import Sent
 from tests.remote.made import FILES, NAMES, publish, receive, staged
+from tests.remote.memory import MemoryTransport
 from tests.trust.made import binding
 
 DAY = GRACE_SECONDS

@@ -8,9 +8,9 @@ import pytest
 
 from gitindex.errors import RemoteDenied, RemoteUnavailable
 from gitindex.remote.probe import Search
-from gitindex.remote.transports.memory import MemoryTransport
 from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
 from tests.remote.made import IMPATIENT, NAMES
+from tests.remote.memory import MemoryTransport
 
 FINGERPRINT = "f" * 64
 COMMITS = [f"{number:040x}" for number in range(200)]

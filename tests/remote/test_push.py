@@ -11,11 +11,11 @@ from gitindex.remote import fetch, push, upload
 from gitindex.remote.objects import Packed
 from gitindex.remote.probe import Search
 from gitindex.remote.transport import Put, get
-from gitindex.remote.transports.memory import MemoryTransport
 from gitindex.remote.upload import Outgoing, Sent
 from gitindex.trust import envelope as envelopes
 from gitindex.trust.verify import Policy, verify
 from tests.remote.made import CI, FILES, NAMES, POLICY, artifacts, publish, receive, staged
+from tests.remote.memory import MemoryTransport
 from tests.trust.made import binding, signed, signing_key
 
 MANIFEST = NAMES.manifest("f" * 64, binding().commit)
@@ -214,9 +214,9 @@ def test_fetch_plan_downloads_only_what_is_not_here(tmp_path):
     assert sorted(reuse.entry.path for reuse in plan.reuse) == ["copy.json", "manifest.json"]
     assert len(plan.download) == 2
     assert sorted(len(one.destinations) for one in plan.download) == [1, 2]
-    assert plan.download_bytes + plan.reuse_bytes == claim.totals.size
+    assert sum(one.packed.size for one in plan.download) + plan.reuse_bytes == claim.totals.size
     everything = {entry.packed.raw_sha256: tmp_path for entry in table.entries}
-    assert fetch.plan_fetch(table, everything, NAMES, tmp_path).download_bytes == 0
+    assert fetch.plan_fetch(table, everything, NAMES, tmp_path).download == ()
 
 
 def test_rotation_travels_with_a_push():

@@ -14,7 +14,7 @@ from gitindex.scip import schema
 from gitindex.scip.reader import IndexFile
 from gitindex.scip.symbols import hash64, tail
 from gitindex.semantic import describe, firstpass
-from gitindex.semantic.agreement import Aliases, agrees
+from gitindex.semantic.agreement import Aliases, agrees_anywhere, renamed
 from gitindex.semantic.decode import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED, Decoded
 from tests.scip import writer
 
@@ -131,16 +131,19 @@ DISAGREE = [
 ]
 
 
+def agrees(text: bytes, symbol: bytes, source: bytes) -> bool:
+    last = tail(symbol)
+    return agrees_anywhere(text, symbol, last) or renamed(text, symbol, last, Aliases(source))
+
+
 @pytest.mark.parametrize(("text", "symbol", "source"), AGREE)
 def test_what_may_differ_honestly(text, symbol, source):
-    name = f"s m p v {symbol}".encode()
-    assert agrees(text, name, tail(name), Aliases(source))
+    assert agrees(text, f"s m p v {symbol}".encode(), source)
 
 
 @pytest.mark.parametrize(("text", "symbol", "source"), DISAGREE)
 def test_what_is_a_contradiction(text, symbol, source):
-    name = f"s m p v {symbol}".encode()
-    assert not agrees(text, name, tail(name), Aliases(source))
+    assert not agrees(text, f"s m p v {symbol}".encode(), source)
 
 
 def test_own_versions_go_and_foreign_versions_stay(tmp_path):

@@ -317,8 +317,6 @@ def test_decisions_come_back_whole(connection):
     control.remember(connection, decision, 1.0)
     assert control.recall(connection, "sig", "h1") == decision
     assert control.recall(connection, "sig", "h2") is None
-    assert control.note_head(connection, "h1", 1.0)
-    assert not control.note_head(connection, "h1", 2.0)
 
 
 def test_a_control_file_of_a_newer_release_is_refused(tmp_path: Path):

@@ -17,6 +17,7 @@ from gitindex.lifecycle import compact
 from gitindex.lifecycle.digest import Digest
 from gitindex.model import ids
 from gitindex.semantic import control
+from gitindex.semantic.mutation import Decision
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
@@ -73,7 +74,7 @@ def store_of(repo: GitRepo, tmp_path: Path, segments: int) -> Stored:
     with harness.view(repo.root) as view:
         assert len(view.manifest.segments) == segments
     with closing(control.open_control(layout.control)) as connection:
-        control.note_head(connection, "h1", 1.0)
+        control.remember(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
     copy = tmp_path / "copy"
     shutil.copytree(layout.base, copy)
     return Stored(repo.root, layout, copy, harness.clean_digest(repo.root, tmp_path / "scratch"))
@@ -234,7 +235,7 @@ def test_a_damaged_queue(repo: GitRepo):
     grow(repo, 1)
     layout = harness.codebase(repo.root).layout
     with closing(control.open_control(layout.control)) as connection:
-        control.note_head(connection, "h1", 1.0)
+        control.remember(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
     assert harness.cli("health", "--path", str(repo.root)).code == 0
     layout.control.write_bytes(b"no database at all" * 500)
     ran = harness.cli("health", "--json", "--path", str(repo.root))

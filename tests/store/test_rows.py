@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.extract.versions import CHUNKER_VERSION
 from gitindex.model import ids, manifest
 from gitindex.model.paths import casefold_key
 from gitindex.model.rows import Chunk
+from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import chunks
 from gitindex.segment.chunks import MARKER_KIND
 from gitindex.store import manifests

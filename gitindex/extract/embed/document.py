@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from gitindex.extract.tokens import terms as split
 
-# Part of every fingerprint: vectors made from other documents cannot be compared.
-DOCUMENT_VERSION = "2"
 _TIMES = 4  # in a bag of words the name would drown among eighty others
 
 

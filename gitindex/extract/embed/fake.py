@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gitindex.extract.tokens import TOKENS_VERSION, subwords
+from gitindex.extract.tokens import subwords
+from gitindex.model.versions import TOKENS_VERSION
 
 if TYPE_CHECKING:
     import numpy as np

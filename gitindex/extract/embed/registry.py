@@ -5,10 +5,11 @@ from __future__ import annotations
 from gitindex.errors import EmbeddingError
 from gitindex.extract.embed.fake import FAKE_IDENTITY, FakeEmbedder
 from gitindex.extract.embed.protocol import Embedder
-from gitindex.extract.versions import STATIC_VERSION
 from gitindex.model.settings import EmbedSettings
+from gitindex.model.versions import STATIC_VERSION
 
-PROVIDERS = ("none", "static", "fake", "sentence-transformers")
+PROVIDERS = ("none", "static", "sentence-transformers")  # what users choose from
+KNOWN = (*PROVIDERS, "fake")  # the stand-in of tests is taken by name and offered to nobody
 
 
 def open_embedder(settings: EmbedSettings) -> Embedder | None:

@@ -18,7 +18,7 @@ from zlib import crc32
 
 from gitindex.errors import EmbeddingError
 from gitindex.extract.tokens import subwords
-from gitindex.extract.versions import STATIC_VERSION
+from gitindex.model.versions import STATIC_VERSION
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""A remote in this process: for tests, and the plainest statement of the protocol."""
+"""A remote in this process: the plainest statement of the protocol."""
 
 from __future__ import annotations
 

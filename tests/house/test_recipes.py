@@ -1,0 +1,294 @@
+"""The changes of .github/CONTRIBUTING.md that are easy to leave half done: each test names the forgotten place.
+
+The filters of a search are in `tests/search/test_filters.py`, versions in `tests/versions`, reasons and errors in
+`test_used.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitindex import config
+from gitindex.errors import UsageError
+from gitindex.extract import grammars
+from gitindex.extract.extractor import extract
+from gitindex.files import language as languages
+from gitindex.lifecycle import digest
+from gitindex.model import manifest as manifests
+from gitindex.model import portable
+from gitindex.model.manifest import Manifest
+from gitindex.model.records import FileRecord
+from gitindex.model.settings import IndexSettings
+from gitindex.navigate import facts as navigation
+from gitindex.navigate import modules, repomap, resolve
+from gitindex.remote import connect
+from gitindex.segment import chunks
+from gitindex.segment import facts as segment_facts
+from gitindex.segment.facts import FactsWriter
+from gitindex.semantic import firstpass
+from gitindex.semantic.contexts import FAMILIES
+from gitindex.semantic.indexers.registry import INDEXERS
+from gitindex.store.layout import Layout
+from tests import harness
+from tests.gitrepo import GitRepo
+from tests.house.graph import REPOSITORY
+from tests.house.reference import commands
+from tests.versions.corpus import PROJECT
+from tests.versions.stored import full_manifest
+
+# -- a language --------------------------------------------------------------------------------------
+
+# What navigation knows of a language with a grammar. Without a word here its answers are only less exact, so nothing
+# else tells that somebody forgot to decide.
+IMPLICIT = "members are in scope without a receiver"
+PACKAGE = "the files of a directory share one scope"
+FILES = "imports lead to files"
+MEANING = "a name that was not imported means something else"
+TRAITS: dict[str, set[str]] = {
+    "python": {FILES, MEANING},
+    "javascript": {FILES, MEANING},
+    "typescript": {FILES, MEANING},
+    "tsx": {FILES, MEANING},
+    "go": {PACKAGE, MEANING},
+    "java": {IMPLICIT, PACKAGE, FILES, MEANING},
+    "kotlin": {IMPLICIT, PACKAGE, FILES, MEANING},
+    "scala": {IMPLICIT, PACKAGE, FILES, MEANING},
+    "rust": {FILES, MEANING},
+    "c": {FILES},
+    "cpp": {IMPLICIT, FILES},
+    "csharp": {IMPLICIT},
+    "swift": {IMPLICIT},
+    "ruby": {IMPLICIT, FILES, MEANING},
+    "php": {FILES},
+    "lua": {FILES},
+    "bash": {FILES},
+}
+PLACES = {
+    IMPLICIT: "navigate/resolve.py _IMPLICIT_THIS",
+    PACKAGE: "navigate/facts.py PACKAGE_SCOPE",
+    FILES: "navigate/modules.py _READERS (by the family that navigate/facts.py _FAMILIES names)",
+    MEANING: "navigate/repomap.py _IMPORTING",
+}
+
+
+def known_traits(language: str) -> set[str]:
+    sets = {
+        IMPLICIT: language in resolve._IMPLICIT_THIS,
+        PACKAGE: language in navigation.PACKAGE_SCOPE,
+        FILES: navigation.family(language) in modules._READERS,
+        MEANING: language in repomap._IMPORTING,
+    }
+    return {trait for trait, holds in sets.items() if holds}
+
+
+def test_a_language_is_decided_in_every_set_of_the_navigation():
+    """QU-3: also its suffixes (files/language.py); EXTRACTOR_VERSION is guarded by tests/versions."""
+    new = sorted(grammars.SPECS.keys() - TRAITS.keys())
+    assert new == [], f"decide for {', '.join(new)}: {'; '.join(PLACES.values())}; then say so in TRAITS"
+    for language, traits in TRAITS.items():
+        wrong = [PLACES[trait] for trait in known_traits(language) ^ traits]
+        assert wrong == [], f"{language} differs from TRAITS in {'; '.join(wrong)}"
+    named = set(languages._BY_SUFFIX.values())
+    assert {*grammars.SPECS, *grammars.DATA_LANGUAGES} - named == set(), (
+        "files/language.py has no suffix for it"
+    )
+
+
+# -- a SCIP indexer ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("indexer", INDEXERS, ids=lambda item: item.name)
+def test_an_indexer_is_known_everywhere(indexer: Any):
+    """SE-1, SE-2: without rules its columns are taken for bytes, without a family it never runs."""
+    assert indexer.name in firstpass._RULES, (
+        f"semantic/firstpass.py _RULES: what columns of {indexer.name} count"
+    )
+    known = {family.language for family in FAMILIES}
+    assert indexer.language in known, (
+        f"semantic/contexts.py FAMILIES: what marks a {indexer.language} project"
+    )
+    page = (REPOSITORY / "docs" / "semantic.md").read_text("utf-8")
+    assert re.search(rf"^\| .*\| {re.escape(indexer.name)} \|", page, re.M), (
+        "docs/semantic.md: a row of the table"
+    )
+
+
+def test_every_family_has_an_indexer():
+    assert {family.language for family in FAMILIES} == {indexer.language for indexer in INDEXERS}
+    assert set(firstpass._RULES) == {indexer.name for indexer in INDEXERS}
+
+
+# -- a kind of remote ---------------------------------------------------------------------------------
+
+
+def schemes() -> set[str]:
+    """Words of `remote/connect.py` that open a transport."""
+    tree = ast.parse(inspect.getsource(connect))
+    words = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    found = set()
+    for word in words:
+        if re.fullmatch(r"[a-z][a-z0-9+.-]*", word):
+            try:
+                connect.open_transport(f"{word}:///a" if word == "file" else f"{word}://host.example/a")
+            except UsageError:
+                continue
+            found.add(word)
+    return found
+
+
+def test_a_kind_of_remote_is_known_everywhere():
+    """RE-7, RE-10: a repository may propose it, `fetch` names it, the page on sharing explains it."""
+    assert {"file", "s3"} <= schemes()
+    page = (REPOSITORY / "docs" / "sharing.md").read_text("utf-8")
+    for scheme in sorted(schemes()):
+        url = f"{scheme}:///a" if scheme == "file" else f"{scheme}://host.example/a"
+        try:
+            proposed = config.parse(f'[remote]\nurl = "{url}"\n'.encode()).remote.url
+        except UsageError as error:
+            pytest.fail(f"config.py _remote refuses {scheme}://, which remote/connect.py opens: {error}")
+        assert proposed == url
+        with pytest.raises(UsageError) as caught:
+            connect.open_transport("nonesuch://x")
+        assert f"{scheme}://" in (caught.value.hint or ""), (
+            f"remote/connect.py: the hint does not name {scheme}://"
+        )
+        for command in ("fetch", "verify"):
+            texts = [getattr(option, "help", "") or "" for option in commands()[command].params]
+            assert any(f"{scheme}://" in text for text in texts), (
+                f"cli/cmd_{command}.py: --from does not name it"
+            )
+        assert f"{scheme}://" in page, f"docs/sharing.md does not name {scheme}://"
+
+
+# -- a field of the manifest --------------------------------------------------------------------------
+
+# Fields that only this machine knows: `model/portable.py` strips them before anything is published.
+LOCAL = {"parent_snapshot_id", "canonical_root", "store_id", "lease_epoch", "git", "overlay", "origin"}
+PUBLISHED = {
+    "snapshot_id", "created_at", "config_fingerprint", "ignore_fingerprint", "segments", "lexical", "counts",
+    "embedder", "dimension", "timings_ms", "degraded", "errors", "semantic",
+}  # fmt: skip
+
+
+def test_every_field_of_a_manifest_comes_back():
+    """SN-2: written by `to_json`, read by `from_json`; a default would hide that it is not."""
+    full = full_manifest()
+    plain = sorted(_at_default(full))
+    assert plain == [], f"give {', '.join(plain)} a value in tests/versions/stored.py full_manifest"
+    back = manifests.from_json(full.to_json(), "here")
+    lost = [
+        field.name for field in fields(Manifest) if getattr(back, field.name) != getattr(full, field.name)
+    ]
+    assert lost == [], f"model/manifest.py: to_json or _parse forgets {', '.join(lost)}"
+
+
+def _at_default(value: Any, above: str = "") -> Iterator[str]:
+    for field in fields(value):
+        held = getattr(value, field.name)
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        if held == default:
+            yield f"{above}{field.name}"
+        for item in held if isinstance(held, tuple) else (held,):
+            if is_dataclass(item):
+                yield from _at_default(item, f"{above}{field.name}.")
+
+
+def test_a_field_of_a_manifest_is_local_or_published():
+    """RE-2: what is published names nothing of the machine that built it."""
+    names = {field.name for field in fields(Manifest)}
+    assert names == LOCAL | PUBLISHED, "decide in model/portable.py strip, then add it to LOCAL or PUBLISHED"
+    full, bare = full_manifest(), portable.strip(full_manifest())
+    changed = {name for name in names if getattr(full, name) != getattr(bare, name)}
+    assert changed == LOCAL, f"model/portable.py strip: {', '.join(sorted(changed ^ LOCAL))}"
+
+
+# -- a layer -------------------------------------------------------------------------------------------
+
+# Derived from other tables: `callee` names the files whose `call` rows hold a name.
+DERIVED = {"meta", "callee"}
+# Columns of a chunk row that others determine: ids by hashes and paths, the text by its hash.
+DETERMINED = {"chunk_id", "path_key_ci", "chunker_version", "text", "embedding"}
+
+
+@pytest.fixture
+def facts_file(tmp_path: Path) -> Path:
+    writer = FactsWriter(tmp_path / "facts.sqlite", "seg_1")
+    for path, text in PROJECT.items():
+        found = extract(path, text.encode(), IndexSettings())
+        writer.add(FileRecord(path, "b" * 40, "c" * 64, False, 1, "", found.language), found)
+    writer.finish()
+    return tmp_path / "facts.sqlite"
+
+
+def columns_of(path: Path) -> dict[str, list[str]]:
+    """Every table of facts but those of FTS5."""
+    with closing(sqlite3.connect(path)) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {
+            table: [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+            for table in tables
+            if not table.startswith("entity_fts")
+        }
+
+
+def test_a_compaction_copies_every_table(facts_file: Path, tmp_path: Path):
+    """SN-8: a table that `_DEPENDENT` does not name is lost at the first compaction."""
+    writer = FactsWriter(tmp_path / "copy.sqlite", "seg_2")
+    writer.copy(facts_file, list(PROJECT))
+    writer.finish()
+    for table in columns_of(facts_file).keys() - {"meta"}:
+        before, after = rows_of(facts_file, table), rows_of(tmp_path / "copy.sqlite", table)
+        assert before, f"no file of tests/versions/corpus.py PROJECT puts a row into {table}"
+        assert after == before, f"segment/facts.py _DEPENDENT loses rows or columns of {table}"
+
+
+def rows_of(path: Path, table: str) -> list[Any]:
+    with closing(sqlite3.connect(path)) as db:
+        return sorted(db.execute(f"SELECT * FROM {table}").fetchall())
+
+
+def test_the_digest_reads_every_table_and_column(facts_file: Path):
+    """SN-10: what the digest does not read may differ between an incremental and a clean build, and nobody notices."""
+    asked = {**digest._FACTS, "call": digest._CALLS}
+    for table, columns in columns_of(facts_file).items():
+        if table in DERIVED or table == "file":
+            continue
+        assert table in asked, f"lifecycle/digest.py _FACTS does not read {table}"
+        missing = [name for name in columns if name != "file" and not re.search(rf"\b{name}\b", asked[table])]
+        assert missing == [], f"lifecycle/digest.py does not read {', '.join(missing)} of {table}"
+    names = set(chunks.table_schema(8).names)
+    assert names == {*digest._CHUNK, *DETERMINED}, (
+        "lifecycle/digest.py _CHUNK, or DETERMINED if another column says it"
+    )
+    assert set(segment_facts._DEPENDENT) | {"meta", "file"} == columns_of(facts_file).keys()
+
+
+def test_a_file_of_a_segment_is_merged_and_documented(repo: GitRepo):
+    """SN-8: compaction writes segments anew, so `lifecycle/merging.py` must know each file that a segment has."""
+    layout = harness.codebase(repo.root).layout
+    held = {
+        made.name
+        for name, function in inspect.getmembers(Layout, inspect.isfunction)
+        if not name.startswith("_") and list(inspect.signature(function).parameters) == ["self", "segment_id"]
+        if (made := function(layout, "S")).parent == layout.segment("S")
+    }
+    known = {"facts.sqlite", "segment_file_index.jsonl", "tombstones.jsonl", "scip.sqlite"}
+    assert held == known, (
+        "merge it in lifecycle/merging.py, read it in lifecycle/digest.py, drop it in lifecycle/repair.py"
+    )
+    page = (REPOSITORY / "docs" / "format.md").read_text("utf-8")
+    assert [name for name in held if f"segments/<segment>/{name}" not in page] == []

@@ -1,0 +1,137 @@
+"""Every filter holds in every way of searching: words, vectors, symbols, expressions, whole files, no index (QU-1, QU-5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from gitindex.config import Environment
+from gitindex.mcp.schema import BY_NAME
+from gitindex.mcp.server import Service
+from gitindex.search.dense import DenseIndex
+from gitindex.search.lexical import Words
+from gitindex.search.request import FILE_MODES, MODES, Request
+from gitindex.search.scope import Scope
+from gitindex.view.snapshot import open_active
+from tests.house.reference import commands
+from tests.search.conftest import FILES, Asked
+from tests.search.test_fallback import scanned
+
+# A value for each filter, and the paths of the project it leaves.
+FILTERS: dict[str, tuple[Any, Callable[[str], bool]]] = {
+    "globs": (("shop/**",), lambda path: path.startswith("shop/")),
+    "languages": (("markdown",), lambda path: path.endswith(".md")),
+    "kinds": (("test",), lambda path: path.startswith("tests/")),
+    "tags": (("jetson",), lambda path: path.startswith("notes/")),
+    "since": ("2024-04-01", lambda path: path == "notes/cuda.md"),
+    "until": ("2024-04-01", lambda path: path == "notes/jetson.md"),
+    "session": ("s-2", lambda path: path == "notes/cuda.md"),
+}
+NO_FILTERS = {"query", "mode", "limit", "files"}
+PLACES = (
+    "search/request.py (checked, asks_metadata), search/scope.py or search/metadata.py, search/lexical.py (_filters), "
+    "search/dense.py, search/fallback.py, cli/cmd_search.py, mcp/schema.py, mcp/tools.py, docs/mcp.md"
+)
+# A scope for each of its fields, on its own.
+SCOPES: dict[str, Scope] = {
+    "paths": Scope(paths=frozenset({"shop/cart.py", "README.md"})),
+    "languages": Scope(languages=frozenset({"python"})),
+    "kinds": Scope(kinds=frozenset({"function"})),
+    "not_languages": Scope(not_languages=frozenset({"python"})),
+    "not_kinds": Scope(not_kinds=frozenset({"function"})),
+}
+QUESTION = {"regex": "cart|board|kernel|recovery", "symbol": "cart"}
+WAYS = [(mode, False) for mode in MODES] + [(mode, True) for mode in FILE_MODES]
+
+
+def request_of(mode: str, whole: bool, **more: Any) -> Request:
+    text = QUESTION.get(mode, "cart item price recovery board kernel")
+    return Request(text, mode, 100, files=whole, **more)
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize(("mode", "whole"), WAYS)
+def test_an_index_keeps_to_the_filter(shop: Asked, name: str, mode: str, whole: bool):
+    """QU-1: in every mode; without the filter something else is found too."""
+    value, inside = FILTERS[name]
+    free = shop.hits(**vars_of(request_of(mode, whole)))
+    assert [hit.path for hit in free if not inside(hit.path)], "the question finds nothing to leave out"
+    kept = shop.hits(**vars_of(request_of(mode, whole, **{name: value})))
+    assert [hit.path for hit in kept if not inside(hit.path)] == [], (
+        f"{name} is ignored; its places: {PLACES}"
+    )
+    assert kept or mode == "symbol"
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize(("mode", "whole"), [way for way in WAYS if way[0] != "symbol"])
+def test_a_scan_keeps_to_the_filter(shop: Asked, name: str, mode: str, whole: bool):
+    """QU-5: filters mean the same without an index."""
+    value, inside = FILTERS[name]
+    free = scanned(shop, request_of(mode, whole)).hits
+    assert [hit.path for hit in free if not inside(hit.path)], "the question finds nothing to leave out"
+    kept = scanned(shop, request_of(mode, whole, **{name: value})).hits
+    assert [hit.path for hit in kept if not inside(hit.path)] == [], f"search/fallback.py ignores {name}"
+    assert kept
+
+
+def vars_of(request: Request) -> dict[str, Any]:
+    values = {field.name: getattr(request, field.name) for field in fields(Request)}
+    return {"text": values.pop("query"), **values}
+
+
+def test_every_filter_is_tried_and_offered():
+    """A new filter needs a row above, an option and an argument of the tool."""
+    filters = {field.name for field in fields(Request)} - NO_FILTERS
+    assert filters == set(FILTERS), f"add {filters ^ set(FILTERS)} to FILTERS; its places: {PLACES}"
+    options = {parameter.name for parameter in commands()["search"].params}
+    assert filters - options == set(), "cli/cmd_search.py has no option for it"
+    arguments = set(BY_NAME["search_codebase"].properties)
+    assert filters - arguments == set(), "mcp/schema.py has no argument for it"
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_the_tool_passes_the_filter_on(shop: Asked, name: str):
+    """UI-2."""
+    value, inside = FILTERS[name]
+    service = Service(Environment(home=shop.codebase.layout.base.parent.parent), shop.repo.root)
+    given = {
+        "query": "cart item price recovery board kernel",
+        name: list(value) if isinstance(value, tuple) else value,
+    }
+    answer = json.loads(service.call("search_codebase", given).text)
+    assert answer["results"]
+    assert all(inside(hit["path"]) for hit in answer["results"]), f"mcp/tools.py does not pass {name} on"
+
+
+@pytest.mark.parametrize("name", SCOPES)
+def test_words_and_vectors_mean_the_same_scope(shop: Asked, name: str):
+    """QU-1: what Tantivy is asked for and what `Scope.admits` lets through are the same chunks."""
+    scope = SCOPES[name]
+    with open_active(shop.codebase.layout) as view:
+        index = DenseIndex.load(view)
+        everything = {
+            index.candidate(row).key
+            for row in index.rows.values()
+            if index.candidate(row).chunk_kind == "text"
+        }
+        near = {index.candidate(int(row)) for row in index.admitted(scope)}
+        words = {item.key for item in Words(view.lexical).having([], "", scope, 1000)}
+    assert {item.key for item in near if item.chunk_kind == "text"} == words, (
+        f"{name}: lexical._filters or Scope.admits"
+    )
+    assert words
+    assert words < everything
+
+
+def test_every_field_of_a_scope_is_tried():
+    assert set(Scope._fields) == set(SCOPES), "add it to SCOPES, Scope.admits and lexical._filters"
+
+
+def test_the_project_has_files_for_every_filter():
+    for name, (_, inside) in FILTERS.items():
+        assert any(map(inside, FILES)), name
