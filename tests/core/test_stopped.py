@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from gitindex.errors import IncompatibleVersion, IntegrityError
 from gitindex.lifecycle import gc
 from gitindex.store import lease, manifests, staging, state, steps
 from gitindex.store.layout import Layout
@@ -30,6 +32,7 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
         ("sync", f"{stopping.HEARTBEAT}{step}", LOST)
         for step in ("publish.stage", "publish.facts", "publish.manifest", "publish.swap")
     ),
+    *(("reindex", step, LOST) for step in ("publish.stage", "publish.flush", "publish.swap")),
     *(("seed", step, LOST) for step in steps.STEPS["seed"]),
     # Built without the lease: what the other one published is in it.
     *(("compact", step, DONE) for step in steps.STEPS["compact"]),
@@ -105,12 +108,24 @@ def test_a_stopped_writer_undoes_nothing(
 
     assert stopping.resume(sleeper) in endings
     check_store(layout, thief.snapshot_id, segments)
+    if endings == LOST:
+        assert owner is not None
+        assert owner.lease_epoch not in find_epochs(layout), "what was refused left no manifest"
     assert harness.audited(root, home).problems == ()
     assert harness.digest_of(root, home) == harness.clean_digest(root, tmp_path / "scratch")
     harness.index(root, home)
     gc.collect(layout, now=harness.LATER)
     assert harness.audited(root, home).problems == ()
     assert harness.digest_of(root, home) == harness.clean_digest(root, tmp_path / "scratch")
+
+
+def find_epochs(layout: Layout) -> set[int]:
+    """Of every snapshot that can be read."""
+    found = set()
+    for snapshot_id in manifests.ids(layout):
+        with suppress(IntegrityError, IncompatibleVersion):
+            found.add(manifests.read(layout, snapshot_id).lease_epoch)
+    return found
 
 
 def check_cleaned(layout: Layout, owner: lease.LeaseState | None) -> None:
