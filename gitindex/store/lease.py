@@ -326,7 +326,7 @@ def _create_guard(layout: Layout) -> int | None:
         return None
     except FileNotFoundError as error:
         raise LeaseLost(
-            f"the index {layout.id} was removed by another process", hint="gitindex sync"
+            f"the locks of the index {layout.id} are gone, as when it was removed", hint="gitindex sync"
         ) from error
 
 

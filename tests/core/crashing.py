@@ -30,6 +30,8 @@ def perform(operation: str, root: Path, home: Path) -> None:
     codebase = harness.codebase(root, home)
     if operation == "sync":
         harness.index(root, home)
+    elif operation == "reindex":
+        harness.index(root, home, full=True)
     elif operation == "compact":
         compact.compact(codebase.layout)
     elif operation == "merge":

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from gitindex.errors import IncompatibleVersion, IntegrityError
 from gitindex.lifecycle import gc
 from gitindex.store import lease, manifests, staging, state, steps
 from gitindex.store.layout import Layout
@@ -30,6 +32,7 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
         ("sync", f"{stopping.HEARTBEAT}{step}", LOST)
         for step in ("publish.stage", "publish.facts", "publish.manifest", "publish.swap")
     ),
+    *(("reindex", step, LOST) for step in ("publish.stage", "publish.flush", "publish.swap")),
     *(("seed", step, LOST) for step in steps.STEPS["seed"]),
     # Built without the lease: what the other one published is in it.
     *(("compact", step, DONE) for step in steps.STEPS["compact"]),
@@ -100,11 +103,14 @@ def test_a_stopped_writer_undoes_nothing(
     (root / "thief.py").write_text("def thief(): pass\n")
     # Beside a stopped collection nobody can read, and a damaged or outdated index is built anew.
     thief = harness.index(root, home, full=operation in ("gc", "repair", "upgrade"), lease_wait=60.0)
-    check_cleaned(layout, owner)
+    check_cleaned(layout, robbed=endings == LOST)
     segments = [segment.id for segment in manifests.read(layout, thief.snapshot_id).segments]
 
     assert stopping.resume(sleeper) in endings
     check_store(layout, thief.snapshot_id, segments)
+    if endings == LOST:
+        assert owner is not None
+        assert owner.lease_epoch not in find_epochs(layout), "what was refused left no manifest"
     assert harness.audited(root, home).problems == ()
     assert harness.digest_of(root, home) == harness.clean_digest(root, tmp_path / "scratch")
     harness.index(root, home)
@@ -113,13 +119,21 @@ def test_a_stopped_writer_undoes_nothing(
     assert harness.digest_of(root, home) == harness.clean_digest(root, tmp_path / "scratch")
 
 
-def check_cleaned(layout: Layout, owner: lease.LeaseState | None) -> None:
-    """LE-1: whoever took the lease removed what its owner had in staging; builders without a lease keep theirs."""
+def find_epochs(layout: Layout) -> set[int]:
+    """Of every snapshot that can be read."""
+    found = set()
+    for snapshot_id in manifests.ids(layout):
+        with suppress(IntegrityError, IncompatibleVersion):
+            found.add(manifests.read(layout, snapshot_id).lease_epoch)
+    return found
+
+
+def check_cleaned(layout: Layout, *, robbed: bool) -> None:
+    """LE-1, SN-8: whoever took the lease removed what its owner had in staging; a builder without a lease keeps its
+    folder."""
     left = staging.find_builders(layout)
     assert [one for one in left if one.lease_epoch] == []
-    assert len(left) <= 1
-    if owner is not None and not owner.released:
-        assert not layout.transaction(owner.staging_txn_id).exists() or left
+    assert len(left) <= (0 if robbed else 1)
 
 
 def check_store(layout: Layout, thief: str, segments: list[str]) -> None:
