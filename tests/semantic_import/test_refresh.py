@@ -258,5 +258,5 @@ def test_a_damaged_queue_is_named(project: Project):
         Path(f"{project.codebase.layout.control}{name}").unlink(missing_ok=True)
     with pytest.raises(SemanticError) as caught:
         jobs.listing(project.codebase)
-    assert "control.sqlite" in str(caught.value.hint)
+    assert caught.value.hint == "gitindex repair"
     assert len(places(project)) == 3
