@@ -55,7 +55,8 @@ class Environment:
     endpoint: str = ""
     ci: bool = False
     event: str = ""
-    summary: str = ""
+    summary: str = ""  # files of a CI job: what it shows, and the outputs of its step
+    outputs: str = ""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # for indexers
 
 
@@ -74,8 +75,14 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         ci=found.get("CI", "") not in ("", "0", "false"),
         event=found.get("GITHUB_EVENT_NAME", ""),
         summary=found.get("GITHUB_STEP_SUMMARY", ""),
+        outputs=found.get("GITHUB_OUTPUT", ""),
         variables=child.foreign(found) if variables is None else dict(found),
     )
+
+
+def job_summary() -> str:
+    """The file that `Environment.summary` names, also where the rest of the environment cannot be read."""
+    return os.environ.get("GITHUB_STEP_SUMMARY", "")
 
 
 def no_color() -> bool:

@@ -9,27 +9,37 @@ from contextlib import contextmanager
 
 import click
 
-from gitindex.cli import output
+from gitindex.cli import output, summary
 from gitindex.config import environment
 from gitindex.errors import Gated, GitindexError, OutputFailed, StoreUnwritable
 from gitindex.model.foreign import argument
+from gitindex.model.frozen import frozen
 
 _SHOWN_BY_CLICK = frozenset({"--help", "-h", "--version"})
 
 
+@frozen
+class Invocation:
+    """What was typed, as far as telling a failure needs it."""
+
+    name: str
+    as_json: bool
+
+
 def guarded(command: click.Command, arguments: Sequence[str]) -> int:
     """Run a command line; returns its exit code and never lets a traceback out."""
-    as_json = "--json" in arguments
+    name = next((word for word in arguments if not word.startswith("-")), "")
+    invocation = Invocation(name, "--json" in arguments)
     code = 0
     try:
-        code = _ran(command, arguments, as_json)
+        code = _ran(command, arguments, invocation)
         with writing():
             sys.stdout.flush()
     except BrokenPipeError:
         _abandon()  # the reader went away (head, less)
     except OutputFailed as error:
         _abandon()
-        return _named(error, as_json=False)
+        return _named(error, Invocation(name, as_json=False))
     return code
 
 
@@ -46,30 +56,30 @@ def writing() -> Iterator[None]:
         ) from error
 
 
-def _ran(command: click.Command, arguments: Sequence[str], as_json: bool) -> int:
+def _ran(command: click.Command, arguments: Sequence[str], invocation: Invocation) -> int:
     try:
         result = command.main(list(arguments), prog_name="gitindex", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        return _usage(error, as_json)
+        return _usage(error, invocation)
     except (OutputFailed, BrokenPipeError):
         raise
     except GitindexError as error:
-        return _named(error, as_json)
+        return _named(error, invocation)
     except PermissionError as error:
-        return _named(_denied(error), as_json)
+        return _named(_denied(error), invocation)
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("interrupted; the last good snapshot is untouched\n")
         return 130
     except OSError as error:
         if _SHOWN_BY_CLICK.isdisjoint(arguments):
-            return _unexpected(error, as_json)
+            return _unexpected(error, invocation)
         with writing():
             raise
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a defect, told as such
-        return _unexpected(error, as_json)
+        return _unexpected(error, invocation)
 
 
 def _abandon() -> None:
@@ -82,8 +92,9 @@ def _write_json(value: object) -> None:
         output.write_json(value)
 
 
-def _usage(error: click.ClickException, as_json: bool) -> int:
-    if as_json:
+def _usage(error: click.ClickException, invocation: Invocation) -> int:
+    summary.append_failure(invocation.name, error.format_message(), None)
+    if invocation.as_json:
         _write_json(
             {"status": "error", "error": {"code": "usage", "message": error.format_message(), "hint": None}}
         )
@@ -95,9 +106,10 @@ def _usage(error: click.ClickException, as_json: bool) -> int:
     return 2
 
 
-def _named(error: GitindexError, as_json: bool) -> int:
+def _named(error: GitindexError, invocation: Invocation) -> int:
+    summary.append_failure(invocation.name, error.message, error.hint)
     envelope = error.detail.get("envelope") if isinstance(error, Gated) else None
-    if as_json:
+    if invocation.as_json:
         fallback = {
             "status": "error",
             "error": {
@@ -136,15 +148,16 @@ def _plain(detail: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _unexpected(error: BaseException, as_json: bool) -> int:
-    summary = f"{type(error).__name__}: {error}"
-    if as_json:
-        _write_json({"status": "error", "error": {"code": "defect", "message": summary, "hint": None}})
+def _unexpected(error: BaseException, invocation: Invocation) -> int:
+    message = f"{type(error).__name__}: {error}"
+    summary.append_failure(invocation.name, f"unexpected {message}", None)
+    if invocation.as_json:
+        _write_json({"status": "error", "error": {"code": "defect", "message": message, "hint": None}})
     if environment().debug:
         import traceback
 
         traceback.print_exc()
     else:
-        output.write_error(f"gitindex: unexpected {summary}")
+        output.write_error(f"gitindex: unexpected {message}")
         output.write_error("  next: run again with GITINDEX_DEBUG=1 and report it")
     return 1

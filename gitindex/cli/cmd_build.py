@@ -60,6 +60,7 @@ def run(
     with bar(not call.as_json) as progress, transfer_bar("fetching the base", not call.as_json) as transfer:
         report = build(call.path, call.environment, options, progress, transfer)
     summary.append(call.environment, f"gitindex built {report.commit[:12]}", _rows(report))
+    summary.set_outputs(call.environment, {"snapshot": report.snapshot_id})
     return Answer(asdict(report), _text(report))
 
 

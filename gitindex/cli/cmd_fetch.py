@@ -33,10 +33,12 @@ def run(call: Call, url: str, rev: str, allow_degraded: bool) -> Answer:
 
 
 def report_text(report: FetchReport) -> str:
-    distance = "?" if report.distance is None else output.plural(report.distance, "commit")
+    target = report.target_commit[:12]
+    ahead = output.plural(report.distance or 0, "commit")
+    place = f"no ancestor of {target}" if report.distance is None else f"{ahead} behind {target}"
     local = ", ".join(f"{count:,} {name}" for name, count in report.caught_up.items() if count)
     rows = [
-        ("base", f"{report.base_commit[:12]}, {distance} behind {report.target_commit[:12]}"),
+        ("base", f"{report.base_commit[:12]}, {place}"),
         (
             "downloaded",
             f"{output.size(report.bytes['downloaded'])} in {report.objects['downloaded']:,} objects",

@@ -22,6 +22,12 @@ from gitindex.ops.push import PushOptions, PushReport, push
     "--branch", "branches", multiple=True, metavar="PATTERN", help="Another branch that may be pushed."
 )
 @click.option(
+    "--default-branch",
+    default="",
+    metavar="NAME",
+    help="The default branch, where origin/HEAD does not say (a checkout in CI).",
+)
+@click.option(
     "--successor",
     "successors",
     multiple=True,
@@ -29,11 +35,19 @@ from gitindex.ops.push import PushOptions, PushReport, push
     metavar="FILE",
     help="A new private key to hand over to: it signs too, and readers trust it from now on.",
 )
-def run(call: Call, url: str, rev: str, branches: tuple[str, ...], successors: tuple[Path, ...]) -> Answer:
-    options = PushOptions(url, rev, branches, successors)
+def run(
+    call: Call,
+    url: str,
+    rev: str,
+    branches: tuple[str, ...],
+    default_branch: str,
+    successors: tuple[Path, ...],
+) -> Answer:
+    options = PushOptions(url, rev, branches, default_branch, successors)
     with transfer_bar("pushing", not call.as_json) as transfer:
         report = push(call.path, call.environment, options, transfer)
-    summary.append(call.environment, f"gitindex pushed {report.commit[:12]}", _rows(report))
+    summary.append(call.environment, f"gitindex {_verb(report)} {report.commit[:12]}", _rows(report))
+    summary.set_outputs(call.environment, {"uploaded": str(report.bytes["uploaded"])})
     return Answer(asdict(report), _text(report))
 
 
@@ -48,7 +62,10 @@ def _rows(report: PushReport) -> list[tuple[str, str]]:
 
 
 def _text(report: PushReport) -> str:
-    verb = "pushed" if report.manifest == "created" else "already published:"
-    lines = [f"{verb} {report.commit[:12]} to {report.remote}", output.table(_rows(report)[1:])]
+    lines = [f"{_verb(report)} {report.commit[:12]} to {report.remote}", output.table(_rows(report)[1:])]
     lines += [f"hands over to {key}" for key in report.successors]
     return "\n".join(lines)
+
+
+def _verb(report: PushReport) -> str:
+    return "pushed" if report.manifest == "created" else "already published:"

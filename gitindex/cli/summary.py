@@ -1,22 +1,45 @@
-"""The job summary of a CI run: Markdown appended to the file the runner names (RE-9)."""
+"""What a CI job shows and hands on: Markdown appended to the job summary, and outputs of the step (RE-9).
+
+Both are files that the runner names; without them nothing is written. One that cannot be written is not worth failing
+for: the log says the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gitindex.config import Environment
+from gitindex.config import Environment, job_summary
 
 
 def append(environment: Environment, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Add a table; nothing outside CI. A summary that cannot be written is not worth failing for."""
-    if not environment.summary:
-        return
+    """Add a table to the job summary."""
+    _append(environment.summary, _table(title, rows))
+
+
+def append_failure(command: str, message: str, hint: str | None) -> None:
+    """Add why a command failed. Whatever the environment holds besides may be what it failed of."""
+    rows = [("error", message), *([("next", hint)] if hint else [])]
+    _append(job_summary(), _table(f"gitindex {command} failed", rows))
+
+
+def set_outputs(environment: Environment, values: Mapping[str, str]) -> None:
+    """Outputs of the step: single lines."""
+    _append(environment.outputs, "".join(f"{name}={value}\n" for name, value in values.items()))
+
+
+def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
     lines = [f"### {title}", "", "| | |", "|---|---|"]
     lines += [f"| {_cell(name)} | {_cell(value)} |" for name, value in rows]
+    return "\n".join(lines) + "\n\n"
+
+
+def _append(file: str, text: str) -> None:
+    if not file:
+        return
     try:
-        with Path(environment.summary).open("a", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n\n")
+        with Path(file).open("a", encoding="utf-8", errors="replace") as opened:
+            opened.write(text)
     except OSError:
         return
 

@@ -55,6 +55,16 @@ def default_branch(repo: Repo) -> str:
     return out.decode("utf-8", "surrogateescape").strip().removeprefix("refs/remotes/origin/")
 
 
+def apart(repo: Repo, one: str, other: str) -> int:
+    """How many commits are in the history of one of the two and not in that of the other."""
+    return int(run(repo, "rev-list", "--count", "--end-of-options", f"{one}...{other}"))
+
+
+def is_ancestor(repo: Repo, commit: str, of: str) -> bool:
+    """Both commits must be in this clone."""
+    return not run(repo, "rev-list", "--max-count=1", "--end-of-options", commit, f"^{of}")
+
+
 def newest(repo: Repo, limit: int) -> list[str]:
     """The newest commits of all branches, local and remote."""
     out = run(repo, "rev-list", f"--max-count={limit}", "--branches", "--remotes", "--tags")

@@ -152,7 +152,7 @@ def distance(repo: Repo, base: str, target: str) -> int | None:
     try:
         out = run(repo, "rev-list", "--count", "--left-right", "--end-of-options", f"{base}...{target}")
     except GitError:
-        known = [_known(repo, commit) for commit in (base, target)]
+        known = [is_known(repo, commit) for commit in (base, target)]
         if all(known):
             raise
         return None
@@ -313,7 +313,8 @@ def _branch(repo: Repo) -> str | None:
     return name if name != text and name else None
 
 
-def _known(repo: Repo, commit: str) -> bool:
+def is_known(repo: Repo, commit: str) -> bool:
+    """Is the commit in this clone?"""
     try:
         return resolve(repo, commit).commit is not None
     except GitError:

@@ -18,7 +18,7 @@ from gitindex.errors import LeaseHeld, StoreCorrupt
 from gitindex.lifecycle import merging, tiers
 from gitindex.lifecycle.merging import Merged
 from gitindex.model.ids import ulid
-from gitindex.model.manifest import Artifact, Manifest, Segment
+from gitindex.model.manifest import Artifact, Manifest, Origin, Segment
 from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import lexicalparts, overlay
 from gitindex.segment.writer import SegmentWriter, Written
@@ -67,10 +67,32 @@ def rebuild(layout: Layout, *, wait: float = 30.0) -> CompactReport:
     return done
 
 
+def detach(layout: Layout, *, wait: float = 30.0) -> None:
+    """Make the active snapshot one of its own, whatever it was built upon: no file of it holds rows, exact documents,
+    words or paths that the live view does not show. Where some do, everything is written anew; else older segments stay
+    as they are, and shared."""
+
+    def choose(view: SnapshotView) -> list[range]:
+        count = len(view.manifest.segments)
+        return [range(count) if _holds_dead(view) else range(count - 1, count)]
+
+    compact_runs(layout, choose, wait=wait, origin=Origin())
+
+
+def _holds_dead(view: SnapshotView) -> bool:
+    dead = any(one.dead_rows or one.dead_documents or one.graves for one in merging.weigh(view))
+    return dead or _dead_words(view) > 0
+
+
 def compact_runs(
-    layout: Layout, choose: Callable[[SnapshotView], list[range]], *, wait: float = 30.0
+    layout: Layout,
+    choose: Callable[[SnapshotView], list[range]],
+    *,
+    wait: float = 30.0,
+    origin: Origin | None = None,
 ) -> CompactReport | None:
-    """Merge the neighbours that `choose` names, whichever they are; the live view stays what it is."""
+    """Merge the neighbours that `choose` names, whichever they are; the live view stays what it is. With `origin` the
+    snapshot gets another one."""
     with ExitStack() as stack:
         view = stack.enter_context(_reopen(layout))
         steps.reach("compact.read")
@@ -87,7 +109,8 @@ def compact_runs(
             now = stack.enter_context(_reopen(layout))
             newer = _newer(view.manifest, now.manifest)
             staged = _stage(view, now, folder, merged, snapshot_id, rebased=bool(newer))
-            compose = _composer(view.manifest, now.manifest, merged, snapshot_id, held.epoch)
+            composed = replace(now.manifest, origin=origin or now.manifest.origin)
+            compose = _composer(view.manifest, composed, merged, snapshot_id, held.epoch)
             manifest = publish.publish(layout, held, snapshot_id, staged, now.verifier, compose)
         return CompactReport(
             snapshot_id=snapshot_id,

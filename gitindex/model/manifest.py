@@ -84,7 +84,7 @@ class FileError:
 class Origin:
     """Where the bytes came from: the trust truth of every answer (QU-6)."""
 
-    kind: str = "local"  # local | fetched | seeded
+    kind: str = "local"  # local | fetched | seeded | left behind (a build upon no ancestor, with its content)
     base_commit: str | None = None
     signer: str | None = None
     remote: str | None = None

@@ -60,6 +60,8 @@ def build(
         done = _index(codebase, at.commit, start, chosen, progress)
         obtain.clear(area)
         _activate(codebase, done.snapshot_id)
+        if start.leaves_behind:
+            compact.detach(codebase.layout)  # killed before, the build is not pushed but made again
         exact = _refresh(codebase, at, chosen)
     manifest = built(codebase, at.commit)
     if not done.noop:

@@ -10,7 +10,7 @@ from gitindex.config import Environment
 from gitindex.errors import ConfigError, IncompatibleVersion, IntegrityError, NotARepository, UsageError
 from gitindex.git.objects import open_objects
 from gitindex.git.repo import Head, Repo, discover, resolve
-from gitindex.model.manifest import Manifest
+from gitindex.model.manifest import Manifest, Origin
 from gitindex.model.settings import MAX_FILE_BYTES, Settings
 from gitindex.ops.codebase import Codebase, assemble
 from gitindex.ops.sharing import published_fingerprint
@@ -65,8 +65,8 @@ def builds(codebase: Codebase) -> list[Manifest]:
 
 
 def built(codebase: Codebase, commit: str) -> Manifest:
-    """The newest build of a commit. Raises UsageError without one."""
+    """The newest build of a commit, whole and of its history alone. Raises UsageError without one."""
     for manifest in builds(codebase):
-        if manifest.git.head_sha == commit:
+        if manifest.git.head_sha == commit and manifest.origin == Origin():
             return manifest
     raise UsageError(f"{commit[:12]} was not built here", hint=f"gitindex build --commit {commit[:12]}")

@@ -58,7 +58,8 @@ def fetch(
     chosen, started = options or FetchOptions(), time.monotonic()
     share, target = _open(codebase, chosen)
     steps.reach("fetch.find")
-    finder = Finder(share)
+    # With an index here, a sync from it is nearer than what other branches have published.
+    finder = Finder(share, elsewhere=manifests.active_id(codebase.layout) is None)
     with serving_request(codebase), obtain.opened(codebase.home, share.repository) as area:
         way = Way(share, area, reusable(codebase), transfer, chosen.patience)
         found, obtained = finder.first(target, lambda one: None if _have(codebase, one) else way.bring(one))

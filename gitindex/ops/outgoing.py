@@ -13,6 +13,7 @@ from gitindex.errors import PublishBlocked
 from gitindex.git.history import branches_with, default_branch, local_branches_with, tracking_branches
 from gitindex.git.repo import Repo
 from gitindex.model.foreign import argument, one_line, quoted
+from gitindex.model.frozen import frozen
 from gitindex.model.manifest import Manifest
 from gitindex.ops.codebase import Codebase
 from gitindex.source.gittree import open_commit
@@ -34,25 +35,48 @@ def check_event(environment: Environment) -> None:
         )
 
 
-def check_branch(repo: Repo, commit: str, allowed: tuple[str, ...], added: tuple[str, ...] = ()) -> None:
-    """The commit is on a branch that is meant to be published: those `allowed` or else the default one, and those
-    `added`. Where there is a remote, its branches count and not their local namesakes. Raises PublishBlocked."""
-    wanted = (*(allowed or tuple(filter(None, (default_branch(repo),))) or _USUAL), *added)
+@frozen
+class Allowed:
+    """Branches that may be pushed. `guessed`: nobody named any, and the clone does not know its default branch."""
+
+    patterns: tuple[str, ...]
+    guessed: bool = False
+
+
+def allowed_branches(repo: Repo, configured: tuple[str, ...], default: str = "") -> Allowed:
+    """Those of the settings, else the default branch: what the caller calls it, else what origin/HEAD says. A checkout
+    in CI has no origin/HEAD; then the usual names stand for it."""
+    known = configured or tuple(filter(None, (default or default_branch(repo),)))
+    return Allowed(known) if known else Allowed(_USUAL, guessed=True)
+
+
+def check_branch(repo: Repo, commit: str, allowed: Allowed, added: tuple[str, ...] = ()) -> None:
+    """The commit is on a branch that is meant to be published: one of those `allowed`, or `added`.
+
+    Where there is a remote, its branches count and not their local namesakes. Raises PublishBlocked.
+    """
+    wanted = (*allowed.patterns, *added)
     found = branches_with(repo, commit)
     if not any(_matches(name, wanted) for name in found):
-        raise _elsewhere(repo, commit, wanted, found)
+        raise _elsewhere(repo, commit, wanted, found, guessed=allowed.guessed)
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _elsewhere(repo: Repo, commit: str, wanted: tuple[str, ...], found: tuple[str, ...]) -> PublishBlocked:
-    tracked = [name for name in tracking_branches(repo) if _matches(name.partition("/")[2], wanted)]
+def _elsewhere(
+    repo: Repo, commit: str, wanted: tuple[str, ...], found: tuple[str, ...], *, guessed: bool
+) -> PublishBlocked:
+    remote = tracking_branches(repo)
+    tracked = [name for name in remote if _matches(name.partition("/")[2], wanted)]
     if found or not tracked:
         where = _named(found) or "no branch"
+        why = (
+            ": without origin/HEAD this clone does not know its default branch" if guessed and remote else ""
+        )
         return PublishBlocked(
-            f"{commit[:12]} is on {where}; only {_named(wanted)} may be pushed",
+            f"{commit[:12]} is on {where}; only {_named(wanted)} may be pushed{why}",
             hint=f"gitindex push --branch {argument(found[0])}" if found else _switch(wanted[0]),
         )
     here = any(_matches(name, wanted) for name in local_branches_with(repo, commit))

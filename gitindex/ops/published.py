@@ -1,22 +1,25 @@
 """Published snapshots that can be believed, nearest ancestor first (RE-3).
 
-What does not verify, is gone or is damaged is remembered and passed over: the next ancestor serves as well.
+What does not verify, is gone or is damaged is remembered and passed over: the next ancestor serves as well. After a
+force push no ancestor may be published; then, for those who ask, what was published last elsewhere serves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError, RemoteMissing, Untrusted
-from gitindex.git.repo import ancestors
+from gitindex.git.history import apart
+from gitindex.git.repo import ancestors, is_known
 from gitindex.ops.sharing import Share
 from gitindex.remote.probe import Search
 from gitindex.trust.claim import SnapshotClaim
 from gitindex.trust.verify import Trusted, verify
 
 DEPTH = 512
+_ELSEWHERE = 32  # published commits to consider that are no ancestors
 _TRIES = 4  # snapshots to try whose objects turn out missing or damaged
 T = TypeVar("T")
 
@@ -27,6 +30,7 @@ class Published:
 
     commit: str
     trusted: Trusted
+    elsewhere: bool = False  # not among the ancestors that were asked about
 
     @property
     def claim(self) -> SnapshotClaim:
@@ -43,6 +47,7 @@ class Finder:
 
     share: Share
     depth: int = DEPTH
+    elsewhere: bool = False  # go on to commits that are no ancestors
     refusals: list[GitindexError] = field(default_factory=list)
     asked: int = 0
 
@@ -51,14 +56,31 @@ class Finder:
         history = ancestors(self.share.repo, commit, self.depth)
         self.asked = len(history)
         search = Search(self.share.transport, self.share.names, self.share.fingerprint)
-        for found in search.candidates(history):
+        yield from self._verified(search, history)
+        if self.elsewhere:
+            yield from self._verified(search, self._others(search, commit, history), elsewhere=True)
+        self.refusals += [error for error in search.failures if isinstance(error, GitindexError)]
+
+    def _verified(
+        self, search: Search, commits: Sequence[str], *, elsewhere: bool = False
+    ) -> Iterator[Published]:
+        bind = self.share.binding_elsewhere if elsewhere else self.share.binding
+        for found in search.candidates(commits):
             try:
-                trusted = verify(found.envelope, self.share.policy, self.share.binding(found.commit))
+                trusted = verify(found.envelope, self.share.policy, bind(found.commit))
             except (Untrusted, IncompatibleVersion) as error:
                 self.refusals.append(error)
                 continue
-            yield Published(found.commit, trusted)
-        self.refusals += [error for error in search.failures if isinstance(error, GitindexError)]
+            yield Published(found.commit, trusted, elsewhere)
+
+    def _others(self, search: Search, commit: str, history: Sequence[str]) -> list[str]:
+        """Published commits that are no ancestors. First those that are not even in this clone, the newest publication
+        first: a branch has left them behind, and a fresh clone never saw them. Then the nearest."""
+        asked, repo = frozenset(history), self.share.repo
+        others = [one for one in search.published() if one not in asked][:_ELSEWHERE]
+        known = [one for one in others if is_known(repo, one)]
+        left_behind = [one for one in others if one not in known]
+        return [*left_behind, *sorted(known, key=lambda one: apart(repo, one, commit))]
 
     def first(self, commit: str, bring: Callable[[Published], T]) -> tuple[Published, T]:
         """The nearest snapshot that `bring` could bring.

@@ -27,6 +27,7 @@ class PushOptions:
     url: str = ""
     rev: str = "HEAD"
     branches: tuple[str, ...] = ()  # besides those of the commit's settings, or the default one
+    default_branch: str = ""  # what it is called, where the clone does not say
     successors: tuple[Path, ...] = ()  # private keys to hand over to (RE-5)
     patience: Patience | None = None
 
@@ -62,7 +63,8 @@ def push(
     assert codebase.repo is not None
     assert at.commit is not None
     proposal = codebase.settings.remote
-    outgoing.check_branch(codebase.repo, at.commit, proposal.branches, chosen.branches)
+    wanted = outgoing.allowed_branches(codebase.repo, proposal.branches, chosen.default_branch)
+    outgoing.check_branch(codebase.repo, at.commit, wanted, chosen.branches)
     name = sharing.repository_id(codebase.repo, proposal, at.commit)
     own = Policy(tuple(key.public for key in (*signers, *successors)), threshold=len(signers))
     share = sharing.open_writer(codebase.repo, name, codebase.fingerprint, environment, chosen.url, own)

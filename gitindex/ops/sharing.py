@@ -15,7 +15,7 @@ from gitindex import config
 from gitindex.config import Environment
 from gitindex.errors import Untrusted, UsageError
 from gitindex.git.history import configure, configured, first_root
-from gitindex.git.repo import Repo, resolve
+from gitindex.git.repo import Repo, is_known, resolve
 from gitindex.model.foreign import quoted
 from gitindex.model.settings import RemoteProposal, Settings
 from gitindex.model.versions import PUBLISHED_FORMAT
@@ -52,9 +52,19 @@ class Share:
         return Names(self.repository)
 
     def binding(self, commit: str) -> Binding:
-        """What a statement about `commit` must say, from the local repository."""
+        """What a statement about `commit` must say, from the local repository. Raises GitError without the commit."""
+        return self._binding(commit, self.tree(commit))
+
+    def binding_elsewhere(self, commit: str) -> Binding:
+        """The same for a commit that a force push may have left behind: without its tree, where it is not here."""
+        return self._binding(commit, self.tree(commit) if is_known(self.repo, commit) else None)
+
+    def tree(self, commit: str) -> str:
         tree = resolve(self.repo, commit).tree
         assert tree is not None
+        return tree
+
+    def _binding(self, commit: str, tree: str | None) -> Binding:
         return Binding(self.repository, commit, tree, self.fingerprint, PUBLISHED_FORMAT)
 
 

@@ -1,7 +1,9 @@
-"""Where a build begins: the nearest ancestor that is published or was built here (RE-1).
+"""Where a build begins: the nearest ancestor that is published or was built here, else any published snapshot (RE-1).
 
-Only ancestors: older segments travel with every later snapshot, and must not hold content that the history of
-the commit does not have. At equal distance the published one wins, because its segments are shared already.
+Older segments travel with every later snapshot, and must not hold content that the history of the commit does not have.
+At equal distance the published one wins, because its segments are shared already. After a force push there may be no
+such ancestor: then a snapshot that the branch left behind saves the work, and what it holds besides the commit's own
+tree is removed before anything is published (`leaves_behind`).
 """
 
 from __future__ import annotations
@@ -12,14 +14,15 @@ from pathlib import Path
 
 from gitindex.config import Environment
 from gitindex.errors import GitindexError, IntegrityError
-from gitindex.git.repo import ancestors
+from gitindex.git.history import is_ancestor
+from gitindex.git.repo import ancestors, is_known
 from gitindex.model.manifest import Manifest, Origin
 from gitindex.ops import keys, sharing
 from gitindex.ops.base import Base
 from gitindex.ops.buildarea import builds
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.obtain import Obtained, Way, install_below
-from gitindex.ops.published import DEPTH, Finder, Published
+from gitindex.ops.published import DEPTH, Finder
 from gitindex.ops.sharing import Share
 from gitindex.remote.transport import OnProgress
 from gitindex.store import install
@@ -27,6 +30,8 @@ from gitindex.store.integrity import Verifier
 from gitindex.store.readers import ReadersLock
 from gitindex.trust.verify import Policy
 from gitindex.view.snapshot import SnapshotView
+
+LEFT_BEHIND = "left behind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class Start:
     local: Manifest | None = None
     obtained: Obtained | None = None
     note: str = ""  # why no published ancestor was used
+    leaves_behind: bool = False  # the base is no ancestor: what the commit does not have must go
 
     def open(self, codebase: Codebase, stack: ExitStack) -> Base:
         """The view to build upon. Needs the lease."""
@@ -46,7 +52,8 @@ class Start:
             return Base(stack.enter_context(view))
         if self.obtained is None:
             return Base()
-        manifest = replace(self.obtained.manifest, store_id=codebase.layout.id)
+        origin = Origin(LEFT_BEHIND) if self.leaves_behind else Origin()
+        manifest = replace(self.obtained.manifest, store_id=codebase.layout.id, origin=origin)
         view = install_below(codebase.layout, manifest, self.obtained, stack, keep=True)
         install.adopt(codebase.layout, manifest)
         return Base(view)
@@ -68,10 +75,20 @@ class Seeker:
         local, depth = self._local(commit)
         try:
             share = self._share()
-            found, obtained = self._published(share, commit, depth)
+            finder = Finder(share, depth=depth, elsewhere=local.local is None)
+            way = Way(share, self.area, (self.codebase.layout,), self.transfer)
+            found, obtained = finder.first(commit, way.bring)
         except GitindexError as error:
             return replace(local, note=error.message)
-        return Start("published", found.commit, None, obtained)
+        if not found.elsewhere or self._descends(commit, found.commit):
+            return Start("published", found.commit, None, obtained)
+        note = f"no ancestor is published; {found.commit[:12]} is none, and only its work was used"
+        return Start("published", found.commit, None, obtained, note, leaves_behind=True)
+
+    def _descends(self, commit: str, base: str) -> bool:
+        repo = self.codebase.repo
+        assert repo is not None
+        return is_known(repo, base) and is_ancestor(repo, base, commit)
 
     def _local(self, commit: str) -> tuple[Start, int]:
         """The nearest local build, and how many commits are at least as near."""
@@ -98,10 +115,6 @@ class Seeker:
         return sharing.open_writer(
             repo, self.repository, self.codebase.fingerprint, self.environment, self.url, believed
         )
-
-    def _published(self, share: Share, commit: str, depth: int) -> tuple[Published, Obtained]:
-        way = Way(share, self.area, (self.codebase.layout,), self.transfer)
-        return Finder(share, depth=depth).first(commit, way.bring)
 
 
 def _clean(manifest: Manifest) -> bool:

@@ -29,7 +29,7 @@ def describe(
     return SnapshotClaim(
         repository=bound.repository,
         commit=bound.commit,
-        tree=bound.tree,
+        tree=share.tree(bound.commit),
         config_fingerprint=bound.config_fingerprint,
         format=PUBLISHED_FORMAT,
         toc=contents[0],

@@ -1,6 +1,7 @@
 """Which of these commits has a published manifest? Found from local history, without any pointer (RE-3).
 
-Candidates come nearest first. One failing probe is skipped, not fatal: the next ancestor serves as well.
+Candidates come nearest first. Which commits are published at all is a question of its own (`published`), for when local
+history does not lead to one. One failing probe is skipped, not fatal: the next ancestor serves as well.
 Misses and refusals are facts of this moment and are never kept. Probes and listing share one allowance of time (EN-8);
 what the caller does between two candidates does not count.
 """
@@ -25,7 +26,7 @@ from gitindex.errors import (
 )
 from gitindex.remote import pool
 from gitindex.remote.names import Names
-from gitindex.remote.transport import Patience, Transport, get
+from gitindex.remote.transport import Entry, Patience, Transport, get
 from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
 
 BATCH = 32
@@ -57,6 +58,16 @@ class Search:
     denied: int = 0
     failures: list[Exception] = field(default_factory=list)
     spent: float = 0.0  # seconds of `patience.search_seconds`
+
+    def published(self) -> list[str]:
+        """Every commit with a manifest, the one written last first; none where listing is refused or too long.
+
+        Raises as `candidates` does.
+        """
+        with self._timed():
+            entries = self._entries() or []
+        newest = sorted(entries, key=lambda entry: entry.modified, reverse=True)
+        return [commit for entry in newest if (commit := self.names.manifest_commit(entry.key))]
 
     def candidates(self, commits: Sequence[str]) -> Iterator[Found]:
         """Yield manifests nearest first; ask for the next one when a manifest does not verify.
@@ -128,19 +139,23 @@ class Search:
 
     def _listed(self) -> set[str] | None:
         """All published commits, once probing got nowhere; None when listing is not possible or too long."""
+        entries = self._entries()
+        if entries is None:
+            return None
+        return {commit for entry in entries if (commit := self.names.manifest_commit(entry.key))}
+
+    def _entries(self) -> list[Entry] | None:
         prefix = self.names.manifests_of(self.config_fingerprint)
         try:
-            keys = pool.call(
-                lambda: [entry.key for entry in islice(self.transport.list(prefix), _MAX_LISTED + 1)],
+            entries = pool.call(
+                lambda: list(islice(self.transport.list(prefix), _MAX_LISTED + 1)),
                 self._left,
             )
         except (RemoteMisbehaves, RemoteTooSlow):
             raise
         except RemoteError:
             return None
-        if len(keys) > _MAX_LISTED:
-            return None
-        return {commit for key in keys if (commit := self.names.manifest_commit(key))}
+        return entries if len(entries) <= _MAX_LISTED else None
 
     def _refused(self) -> RemoteDenied:
         return RemoteDenied(

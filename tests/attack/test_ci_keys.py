@@ -15,8 +15,9 @@ from gitindex.errors import PublishBlocked
 from gitindex.ops.outgoing import check_event
 from tests.attack.hostilemodules import create, stub_indexer
 from tests.gitrepo import GitRepo
+from tests.share.expressions import holds
 from tests.share.team import Team
-from tests.share.workflowrunner import ACTION, WORKFLOW, Ran, Runner, holds, jobs, steps
+from tests.share.workflowrunner import ACTION, OIDC, WORKFLOW, Event, Ran, Runner, jobs, steps
 
 MERGED = ("push", "schedule", "workflow_dispatch", "release")
 FOREIGN = ("pull_request", "pull_request_target", "workflow_run", "issue_comment")
@@ -51,27 +52,24 @@ class Attack:
         self.secret_lines = [line for line in self.key.splitlines() if line and "-----" not in line]
         self.tools = stub_indexer(where / "bin", SPY.format(dump=self.dump))
 
-    def runner(self, event: str, options: str = "--allow-degraded", **environment: str) -> Runner:
-        values = {
-            "inputs.remote": self.team.url, "inputs.commit": "HEAD", "inputs.endpoint": "",
-            "inputs.signing-key": self.key, "inputs.build-options": options, "inputs.indexers": "",
-            "inputs.region": "us-east-1", "inputs.public-key": (self.team.where / "key.pub").read_text(),
-            "github.sha": self.repo.git("rev-parse", "HEAD"), "secrets.signing-key": self.key,
+    def runner(self, path: Path, event: str, options: str = "--allow-degraded", **environment: str) -> Runner:
+        """What a caller would give, to the action also where it should not."""
+        inputs = {
+            "remote": self.team.url, "build-options": options,
+            "public-key": (self.team.where / "key.pub").read_text(),
         }  # fmt: skip
-        values |= {f"secrets.{name}": "" for name in ("access-key-id", "secret-access-key")}
-        values |= {f"secrets.reader-{name}": "" for name in ("access-key-id", "secret-access-key")}
-        temp = self.where / "temp"
-        temp.mkdir()
+        secrets = {"signing-key": self.key, "access-key-id": "", "secret-access-key": ""}
+        if path == ACTION:
+            inputs, secrets = {**inputs, "signing-key": self.key}, {}
         machine = {
             "PATH": f"{self.tools}:{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
             **environment,
         }
-        return Runner(temp, self.repo.root, event, values, machine)
+        started = Event(event, self.repo.git("rev-parse", "HEAD"), repository={"default_branch": "main"})
+        return Runner(self.where / "run", self.repo.root, started, inputs, secrets, machine)
 
-    def run(self, path: Path, runner: Runner) -> list[Ran]:
-        if path == WORKFLOW:
-            runner.values = {**runner.values, "inputs.package": str(runner.where / "action")}
-        return runner.run(path)
+    def run(self, path: Path, event: str, options: str = "--allow-degraded", **environment: str) -> list[Ran]:
+        return self.runner(path, event, options, **environment).run(path)
 
     def holds_key(self, text: str) -> bool:
         return any(line in text for line in self.secret_lines)
@@ -94,26 +92,24 @@ def test_the_trap_works(attack: Attack):
     assert attack.holds_key(attack.hostile.loot)
 
 
-@pytest.mark.parametrize(
-    ("path", "signing"), [(ACTION, "Push"), (WORKFLOW, "Sign and publish")], ids=["action", "workflow"]
-)
-def test_a_push_signs_in_one_step_and_runs_nothing_of_the_checkout(path: Path, signing: str, attack: Attack):
+@pytest.mark.parametrize("path", [ACTION, WORKFLOW], ids=["action", "workflow"])
+def test_a_push_signs_in_one_step_and_runs_nothing_of_the_checkout(path: Path, attack: Attack):
     """RE-14, CF-4: an indexer runs, and finds the key neither in its environment nor in that of a process above it."""
-    ran = attack.run(path, attack.runner("push"))
+    ran = attack.run(path, "push")
     assert attack.hostile.imported() == []
     assert [(one.step, one.err) for one in ran if one.code] == []
-    assert attack.steps_with_key(ran) == [signing]
-    assert ran[-1].step == signing
+    assert attack.steps_with_key(ran) == ["Push"]
+    assert ran[-1].step == "Push"
     assert not attack.holds_key(attack.dump.read_text()), "the spy ran"
     if path == WORKFLOW:
-        jobs = {one.step: one.job for one in ran}
-        assert jobs["Build"] != jobs[signing], "indexers and the key on different machines"
+        machines = {one.step: one.job for one in ran}
+        assert machines["Build"] != machines["Push"], "indexers and the key on different machines"
 
 
 @pytest.mark.parametrize("event", FOREIGN)
 def test_code_that_is_not_merged_gets_no_key(event: str, attack: Attack):
     """RE-14: the action only builds; even where the caller hands it the key, as `pull_request_target` can."""
-    ran = attack.run(ACTION, attack.runner(event))
+    ran = attack.run(ACTION, event)
     assert attack.hostile.imported() == []
     assert [(one.step, one.err) for one in ran if one.code] == []
     assert "Build" in [one.step for one in ran]
@@ -125,9 +121,13 @@ def test_code_that_is_not_merged_gets_no_key(event: str, attack: Attack):
 @pytest.mark.parametrize("event", [*MERGED, *FOREIGN])
 def test_files_and_command_agree_on_events(event: str, attack: Attack):
     """RE-14: the conditions in YAML, and `gitindex push` behind them."""
-    values = {"github.event_name": event}
-    guarded = [*jobs(WORKFLOW).values(), next(step for step in steps(ACTION) if step["name"] == "Push")]
-    assert {holds(one["if"], values) for one in guarded} == {event in MERGED}
+    contexts = {
+        "github": {"event_name": event, "event": {}},
+        "inputs": {"push": "true", "signing-key": "x"},
+    }
+    push = next(step for step in steps(ACTION) if step["name"] == "Push")
+    guarded = [*jobs(WORKFLOW).values(), *jobs(OIDC).values(), push]
+    assert {holds(one["if"], contexts) for one in guarded} == {event in MERGED}
     with nullcontext() if event in MERGED else pytest.raises(PublishBlocked):
         check_event(replace(attack.team.ci, event=event))
 
@@ -135,13 +135,13 @@ def test_files_and_command_agree_on_events(event: str, attack: Attack):
 @pytest.mark.parametrize("event", FOREIGN)
 def test_the_workflow_does_nothing_for_code_that_is_not_merged(event: str, attack: Attack):
     """RE-14"""
-    assert attack.run(WORKFLOW, attack.runner(event)) == []
+    assert attack.run(WORKFLOW, event) == []
 
 
 @pytest.mark.parametrize("name", ["GITINDEX_SIGNING_KEY", "GITINDEX_SIGNING_KEY_FILE"])
 def test_a_key_in_the_environment_of_the_job_is_refused(name: str, attack: Attack):
     """RE-14: every step could read it, those of the caller too."""
-    [first] = attack.run(ACTION, attack.runner("push", **{name: attack.key}))
+    [first] = attack.run(ACTION, "push", **{name: attack.key})
     assert first.code == 1
     assert "signing-key" in first.out
     assert not attack.holds_key(first.out + first.err)
@@ -149,6 +149,6 @@ def test_a_key_in_the_environment_of_the_job_is_refused(name: str, attack: Attac
 
 def test_the_action_does_not_mix_project_code_and_the_key(attack: Attack):
     """RE-14: project code can leave a process behind that waits for the step with the key."""
-    [first] = attack.run(ACTION, attack.runner("push", "--full --allow-project-code"))
+    [first] = attack.run(ACTION, "push", "--full --allow-project-code")
     assert first.code == 1
     assert "workflow" in first.out

@@ -122,6 +122,27 @@ def test_another_branch_is_allowed_besides_the_usual(team: Team):
     assert team.push(branches=("release/*",)).manifest == "created"
 
 
+def test_a_checkout_without_origin_head_is_told_the_default_branch(team: Team):
+    """RE-2, RE-9: `actions/checkout` leaves no origin/HEAD, and the default branch has any name."""
+    team.origin.git("branch", "-q", "-m", "main", "develop")
+    clone = team.clone()
+    clone.git("remote", "set-head", "origin", "--delete")
+    here = replace(team, origin=clone)
+    here.build()
+    with pytest.raises(PublishBlocked, match="does not know its default branch") as refused:
+        here.push()
+    assert refused.value.hint == "gitindex push --branch develop"
+    with pytest.raises(PublishBlocked, match=r'only "other" may be pushed$'):
+        here.push(default_branch="other")
+    assert here.push(default_branch="develop").manifest == "created"
+    clone.commit("settings", **{".gitindex.toml": '[remote]\nbranches = ["release"]\n'})
+    clone.git("push", "-q", "origin", "develop:develop2")
+    clone.git("fetch", "-q")
+    here.build()
+    with pytest.raises(PublishBlocked, match=r'only "release" may be pushed$'):
+        here.push(default_branch="develop2")
+
+
 def test_a_clone_asks_its_remote_s_branches(team: Team):
     """A local branch of an allowed name is not the remote's branch."""
     clone = team.clone()
