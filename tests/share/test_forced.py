@@ -9,6 +9,7 @@ import pytest
 from gitindex.errors import RemoteMissing, Untrusted, UsageError
 from gitindex.git.repo import discover
 from gitindex.lifecycle import compact
+from gitindex.ops import start
 from gitindex.ops.buildarea import built, open_area
 from gitindex.trust import keys
 from tests.gitrepo import GitRepo
@@ -103,6 +104,18 @@ def test_an_ancestor_is_better_than_a_newer_stranger(team: Team):
     runner = on_runner(team, repo)
     made = runner.build()
     assert made.base_commit == first != old
+
+
+def test_an_ancestor_that_is_too_far_to_ask_for_is_still_one(team: Team, monkeypatch: pytest.MonkeyPatch):
+    """RE-1: it is found in the listing, and what it holds is the commit's own history."""
+    first = team.publish().commit
+    for number in range(3):
+        team.commit(f"{number}", **{"a.py": f"A = {number}\n"})
+    monkeypatch.setattr(start, "DEPTH", 2)
+    runner = on_runner(team, team.clone("runner"))
+    made = runner.build()
+    assert (made.base_commit, made.segments, made.note) == (first, 2, "")
+    assert runner.push().objects["reused"] > 0
 
 
 def test_a_forged_snapshot_elsewhere_is_no_base(team: Team):
