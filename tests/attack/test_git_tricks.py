@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from gitindex.cli.main import COMMANDS
 from gitindex.mcp.schema import TOOLS
 from tests.attack import every
 from tests.attack.canary import Canary, embedded
+from tests.attack.otherusers import find_open_directory
 from tests.gitrepo import GitRepo
 
 REPOSITORY = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ HOOKS = (
 @pytest.fixture
 def place() -> Iterator[Path]:
     """Not below pytest's own directory: another user could not enter that."""
-    made = Path(tempfile.mkdtemp(prefix="gitindex-tricks-", dir=_open_to_all()))
+    made = Path(tempfile.mkdtemp(prefix="gitindex-tricks-", dir=find_open_directory()))
     made.chmod(0o755)
     yield made
     shutil.rmtree(made, ignore_errors=True)
@@ -140,21 +140,13 @@ def _paths() -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(REPOSITORY), *installed]), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _open_to_all() -> str:
-    """A directory for temporary files that an ordinary user reaches: the tests' own may be closed to others."""
-    for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
-        if all(folder.stat().st_mode & stat.S_IXOTH for folder in (Path(place), *Path(place).parents)):
-            return place
-    pytest.skip("no directory here is open to an ordinary user")
-
-
 def run_everything(root: Path, inside: Path, home: Path, user: int | None) -> dict[str, int]:
     python = interpreter(user)
     home.mkdir(exist_ok=True)
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     env = {
         **kept,
-        "TMPDIR": _open_to_all(),
+        "TMPDIR": find_open_directory(),
         "HOME": str(home),
         "GITINDEX_HOME": str(home / ".gitindex"),
         "GIT_CONFIG_NOSYSTEM": "1",

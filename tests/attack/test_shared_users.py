@@ -22,6 +22,7 @@ import pytest
 
 from gitindex.store import acl
 from gitindex.store.layout import Layout
+from tests.attack.otherusers import find_open_directory
 from tests.core.crashing import REPOSITORY
 from tests.gitrepo import GitRepo
 
@@ -94,7 +95,7 @@ class Place:
 
 @pytest.fixture(params=["acl", "ramfs"])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    root = Path(tempfile.mkdtemp(prefix="gitindex-team-"))
+    root = Path(tempfile.mkdtemp(prefix="gitindex-team-", dir=find_open_directory()))
     mounted = request.param == "ramfs"
     if mounted and subprocess.run(["mount", "-t", "ramfs", "ramfs", str(root)], check=False).returncode:
         root.rmdir()
