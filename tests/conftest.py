@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from gitindex.config import calm_numpy
 from tests import models
 from tests.gitrepo import GitRepo
 
 calm_numpy()
+settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+settings.load_profile("untimed")
 _KEEP = {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "VIRTUAL_ENV"}
 _KEEP_PREFIX = (
     "PIP_",
