@@ -17,17 +17,19 @@ from gitindex.git.repo import discover
 from gitindex.hooks.install import install, uninstall
 from gitindex.lifecycle import compact as compaction
 from gitindex.lifecycle import gc as collection
+from gitindex.model.moment import Moment
 from gitindex.ops.repair import repair_store
 from gitindex.store.steps import STEPS
 from soaking.world import HIDDEN, IGNORE_FILE, PROCESSES, Violation, World
 
-LATER = 2**45  # so far in the future that nothing is kept for its age alone
+LATER = Moment(2**45)  # so far in the future that nothing is kept for its age alone
 PATIENCE = 600  # seconds for a command on a busy machine
 _DIE = """
 import os, signal, sys
 from pathlib import Path
 from gitindex.config import Environment
 from gitindex.lifecycle import compact, gc
+from gitindex.model.moment import Moment
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.repair import repair_store
 from gitindex.ops.sync import sync
@@ -42,7 +44,7 @@ if operation == "publish":
 elif operation == "compact":
     compact.compact(codebase.layout)
 elif operation == "gc":
-    gc.collect(codebase.layout, now_ms=2**45)
+    gc.collect(codebase.layout, now=Moment(2**45))
 else:
     repair_store(codebase)
 """
@@ -226,7 +228,7 @@ def _ended(world: World, process) -> None:
 def gc(world: World) -> None:
     """Collect as if everything were old; afterwards nothing is left that no manifest names (SN-9)."""
     try:
-        collection.collect(world.codebase.layout, wait=10.0, now_ms=LATER)
+        collection.collect(world.codebase.layout, wait=10.0, now=LATER)
     except LeaseHeld:
         if not world.hooks:
             raise
