@@ -29,6 +29,7 @@ from tests.share.workflowrunner import (
     package,
 )
 
+pytestmark = pytest.mark.slow  # each run installs gitindex as a job does
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 # test_github.py proves that the two workflows differ only in how they reach the bucket.
 WAYS = pytest.mark.parametrize("path", [ACTION, WORKFLOW], ids=["action", "keys"])
