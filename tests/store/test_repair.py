@@ -246,7 +246,7 @@ def test_a_damaged_queue(repo: GitRepo):
     assert (ran.code, ran.json["scope"], ran.json["damaged"]) == (0, "control", ["control.sqlite"])
     assert harness.cli("health", "--path", str(repo.root)).code == 0
     with closing(control.open_control(layout.control)) as connection:
-        assert control.note_head(connection, "h1", 1.0)
+        assert control.recall(connection, "signature", "h1") is None
 
 
 def set_clock_back(monkeypatch: pytest.MonkeyPatch) -> None:
