@@ -17,7 +17,7 @@ from typing import Any
 
 from gitindex import child
 from gitindex.errors import ConfigError
-from gitindex.extract.embed.registry import KNOWN, PROVIDERS, embedder_identity
+from gitindex.extract.embed.embedders import KNOWN, PROVIDERS, embedder_identity
 from gitindex.model import rulefiles, toml, versions
 from gitindex.model.foreign import MAX_NAME, one_line, quoted
 from gitindex.model.frozen import field, frozen

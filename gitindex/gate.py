@@ -27,10 +27,10 @@ from gitindex.model.foreign import argument
 from gitindex.model.frozen import field, frozen
 from gitindex.model.proof import Outcome, Proof, ProofReason
 from gitindex.model.settings import Settings
-from gitindex.segment.chunks import MARKER_KIND
-from gitindex.store import lease, state, stores
+from gitindex.segment.chunk_table import MARKER_KIND
+from gitindex.store import lease, store_state, stores
 from gitindex.store.layout import Layout, root_hash
-from gitindex.store.state import Indexing
+from gitindex.store.store_state import Indexing
 from gitindex.view.snapshot import SnapshotView, open_active
 
 PROOF = "marker_doc"
@@ -140,7 +140,7 @@ def indexing_gate(
 
 def active_indexing(layout: Layout) -> Indexing | None:
     """The create or reindex under way. State `indexing` counts only while its writer lives."""
-    known = state.read(layout)
+    known = store_state.read(layout)
     if known is None or known.state != "indexing":
         return None
     holder = _holder(layout)
@@ -193,7 +193,7 @@ def superseded(codebase: Indexed) -> str | None:
         if mine not in other.id or other.id == codebase.layout.id or not other.active.exists():
             continue
         try:
-            known = state.read(other)
+            known = store_state.read(other)
         except IncompatibleVersion:  # made by another release: still an index of this root
             known = None
         if known is None or known.mode == codebase.mode:

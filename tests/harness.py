@@ -15,11 +15,11 @@ from gitindex.cli.main import group
 from gitindex.config import Environment, environment
 from gitindex.lifecycle.digest import Digest, digest
 from gitindex.model.moment import Moment
-from gitindex.ops.audit import Audit, audit
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.report import SyncReport
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.maintain.audit import Audit, audit
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
+from gitindex.ops.syncing.sync_report import SyncReport
 from gitindex.view.snapshot import SnapshotView, open_active
 
 LATER = Moment(2**45, "another start of the machine")  # for collections: everything was replaced long ago

@@ -12,8 +12,8 @@ from benchmarks.measure import Row
 from benchmarks.systems import BASELINE, DEPTH, MODES, FileAsk, file_systems
 from gitindex.config import Environment
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.search.filekind import file_kind
 from gitindex.view.snapshot import open_active
 

@@ -107,7 +107,7 @@ def parse(lines: Sequence[str]) -> Profile:
 
 
 def _named(frame: str) -> str:
-    """`sync (ops/sync.py)`: the line says too much, the directory of an installation nothing."""
+    """`sync (ops/syncing/sync.py)`: the line says too much, the directory of an installation nothing."""
     found = re.match(r"(.*) \((.*?)(:\d+)?\)$", frame)
     if found is None:
         return frame

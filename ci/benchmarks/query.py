@@ -41,7 +41,7 @@ def run(cache: Path, quick: bool) -> list[Row]:
 def _warm(root: Path, home: Path, runs: int) -> list[Row]:
     """One process, one pinned view, many queries: medians over words and repetitions."""
     from gitindex.config import Environment
-    from gitindex.extract.embed.registry import open_embedder
+    from gitindex.extract.embed.embedders import open_embedder
     from gitindex.ops.codebase import open_codebase
     from gitindex.search.engine import Engine
     from gitindex.search.request import Request

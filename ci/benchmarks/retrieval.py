@@ -21,7 +21,7 @@ from benchmarks.systems import BASELINE, DEPTH, MODES, Encode, Place, systems
 from benchmarks.transformer import Transformer
 from gitindex.config import Environment
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.sync import sync
+from gitindex.ops.syncing.sync import sync
 from gitindex.view.snapshot import open_active
 
 PARTS = ("lexical", "dense")

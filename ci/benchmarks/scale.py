@@ -92,8 +92,8 @@ def _segments(cache: Path, runs: int) -> Iterator[Curve]:
     """Every publish adds a segment; without compaction there are as many as publishes."""
     from gitindex.config import Environment
     from gitindex.ops.codebase import open_codebase
-    from gitindex.ops.sync import sync
-    from gitindex.ops.target import SyncOptions
+    from gitindex.ops.syncing.sync import sync
+    from gitindex.ops.syncing.sync_plan import SyncOptions
 
     store = Store(cache, corpus.TYPESCRIPT, name="segments")
     codebase = open_codebase(store.root, Environment(store.home))
@@ -122,7 +122,7 @@ def _segments(cache: Path, runs: int) -> Iterator[Curve]:
 
 def _warm(codebase, runs: int) -> tuple[float, float]:
     """Medians of a lexical and a hybrid search in one process."""
-    from gitindex.extract.embed.registry import open_embedder
+    from gitindex.extract.embed.embedders import open_embedder
     from gitindex.search.engine import Engine
     from gitindex.search.request import Request
     from gitindex.view.snapshot import open_active

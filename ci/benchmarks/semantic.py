@@ -107,7 +107,7 @@ def _opened(root: Path):
     from gitindex.config import environment as ours
     from gitindex.git.repo import head
     from gitindex.ops.codebase import open_codebase
-    from gitindex.ops.refresh import RefreshOptions, bench_of
+    from gitindex.ops.exact.refresh import RefreshOptions, bench_of
     from gitindex.semantic.refresher import Refresher
 
     codebase = open_codebase(root, ours())
@@ -130,7 +130,7 @@ def _source(made, index: Path, scope=None):
 
 
 def _index(root: Path, target: Path) -> dict:
-    from gitindex.semantic import checkout, indexing
+    from gitindex.semantic import checkout, indexer_run
     from gitindex.semantic.indexers.registry import indexer_for
 
     _, made = _opened(root)
@@ -140,7 +140,7 @@ def _index(root: Path, target: Path) -> dict:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
         copy = checkout.check_out(made.objects, made.tree, work / "checkout", max_bytes=10**7)
-        done = indexing.index(indexer_for("python"), made._described(context, copy, work), made.bench)
+        done = indexer_run.index(indexer_for("python"), made._described(context, copy, work), made.bench)
         done.output.rename(target)
         shutil.rmtree(work)
     return {"seconds": done.seconds}
@@ -200,7 +200,7 @@ def _deltas(root: Path, index: Path) -> dict:
     from gitindex.scip import schema
     from gitindex.scip.reader import IndexFile
     from gitindex.semantic.importer import import_documents
-    from gitindex.semantic.scope import scope
+    from gitindex.semantic.refresh_scope import scope
 
     codebase, made = _opened(root)
     with made:
@@ -257,7 +257,7 @@ def _refs(root: Path, _index: Path, samples: str) -> dict:
 
 def _states(root: Path, _index: Path) -> dict:
     """Every file depends on the next and on one far away; one of them changed its interface, so all are stale."""
-    from gitindex.semantic.state import FileFacts, Graph
+    from gitindex.semantic.file_state import FileFacts, Graph
     from gitindex.view.snapshot import open_active
 
     names = [f"src/file{number}.py" for number in range(STATE_FILES)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks import transformer
 from gitindex.extract.embed.document import document
-from gitindex.extract.embed.registry import open_embedder
+from gitindex.extract.embed.embedders import open_embedder
 from gitindex.ops.codebase import Codebase
 from gitindex.search.engine import Engine
 from gitindex.search.filekind import file_kind

@@ -18,9 +18,9 @@ from gitindex.config import environment
 from gitindex.errors import GitindexError
 from gitindex.lifecycle.digest import Digest, digest
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.report import SyncReport
-from gitindex.ops.sync import sync
-from gitindex.ops.upkeep import after_sync
+from gitindex.ops.syncing.maintenance import after_sync
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_report import SyncReport
 from gitindex.store import log
 from gitindex.view.snapshot import open_active
 from soaking.world import Violation

@@ -9,12 +9,12 @@ from collections import Counter
 from gitindex.config import Environment
 from gitindex.errors import Gated
 from gitindex.lifecycle.digest import digest
-from gitindex.ops.audit import audit
+from gitindex.ops.answers.search_answer import QueryAnswer, query
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.query import QueryAnswer, query
-from gitindex.ops.status import status
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.maintain.audit import audit
+from gitindex.ops.maintain.index_status import status
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.search.request import Request
 from gitindex.store import manifests
 from gitindex.view.snapshot import open_active

@@ -18,7 +18,7 @@ from gitindex.hooks.install import install, uninstall
 from gitindex.lifecycle import compact as compaction
 from gitindex.lifecycle import gc as collection
 from gitindex.model.moment import Moment
-from gitindex.ops.repair import repair_store
+from gitindex.ops.maintain.repair import repair_store
 from gitindex.store.steps import STEPS
 from soaking.world import HIDDEN, IGNORE_FILE, PROCESSES, Violation, World
 
@@ -31,9 +31,9 @@ from gitindex.config import Environment
 from gitindex.lifecycle import compact, gc
 from gitindex.model.moment import Moment
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.repair import repair_store
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.maintain.repair import repair_store
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.store import steps
 
 operation, step, root, home = sys.argv[1:]

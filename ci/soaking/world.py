@@ -22,9 +22,9 @@ from pathlib import Path
 
 from gitindex.config import Environment
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
-from gitindex.ops.upkeep import after_sync
+from gitindex.ops.syncing.maintenance import after_sync
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROCESSES = Path("/proc")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress import bar
-from gitindex.ops.audit import Audit, audit
+from gitindex.cli.progress_bar import bar
 from gitindex.ops.codebase import open_codebase
+from gitindex.ops.maintain.audit import Audit, audit
 
 
 @command("Read the whole live view, check it, and print its digest: equal trees have equal digests.")

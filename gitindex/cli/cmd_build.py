@@ -12,11 +12,11 @@ import click
 from gitindex.cli import output, summary
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.packages import installed_packages
-from gitindex.cli.progress import bar
+from gitindex.cli.progress_bar import bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.errors import UsageError
-from gitindex.ops.build import build
-from gitindex.ops.buildplan import BuildOptions, BuildReport, Shard
+from gitindex.ops.sharing.build import build
+from gitindex.ops.sharing.build_options import BuildOptions, BuildReport, Shard
 from gitindex.semantic import nodemodules, pythonenv
 
 

@@ -7,11 +7,11 @@ import json
 import click
 
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import comments, opened, reads, told
-from gitindex.navigate import notes
+from gitindex.cli.read_options import comments, opened, reads, told
+from gitindex.navigate import remarks
 from gitindex.navigate.callgraph import CALLEES, CALLERS, MAX_DEPTH
 from gitindex.navigate.diagram import FORMATS
-from gitindex.ops.navigate import call_graph
+from gitindex.ops.answers.structural_answers import call_graph
 
 _COMMENT = {"mermaid": "%%", "dot": "//"}
 
@@ -21,7 +21,7 @@ _COMMENT = {"mermaid": "%%", "dot": "//"}
 @click.option("--direction", type=click.Choice([CALLERS, CALLEES]), default=CALLERS, show_default=True)
 @click.option("--depth", type=click.IntRange(1, MAX_DEPTH), default=2, show_default=True)
 @click.option("--format", "shape", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--notes", "note_limit", type=click.IntRange(0), default=notes.LIMIT, show_default=True)
+@click.option("--notes", "note_limit", type=click.IntRange(0), default=remarks.LIMIT, show_default=True)
 @reads
 def run(
     call: Call,

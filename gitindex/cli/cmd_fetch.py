@@ -8,12 +8,12 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress import bar
+from gitindex.cli.progress_bar import bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.model.foreign import quoted
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.fetch import FetchOptions, fetch
-from gitindex.ops.fetchreport import FetchReport
+from gitindex.ops.sharing.fetch import FetchOptions, fetch
+from gitindex.ops.sharing.fetch_report import FetchReport
 
 
 @command("Get the index of this commit from the team's remote: verified, and caught up with your changes.")

@@ -12,7 +12,7 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.errors import GitindexError
 from gitindex.lifecycle import gc
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.maintain import UNUSED_DAYS, collect_stores
+from gitindex.ops.maintain.store_inventory import UNUSED_DAYS, collect_stores
 from gitindex.store import atomic, lease, manifests
 from gitindex.store.clock import read_clock
 

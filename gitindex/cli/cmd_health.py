@@ -9,9 +9,9 @@ from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.errors import GitDamaged, GitMissing
 from gitindex.model import versions
-from gitindex.ops.audit import WAYS_OUT, health
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.status import status
+from gitindex.ops.maintain.audit import WAYS_OUT, health
+from gitindex.ops.maintain.index_status import status
 
 _WITHOUT_GIT = (GitMissing.code, GitDamaged.code)
 

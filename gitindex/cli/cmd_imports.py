@@ -6,10 +6,10 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told
+from gitindex.cli.read_options import opened, reads, told
 from gitindex.navigate.callgraph import MAX_DEPTH
-from gitindex.navigate.imports import IMPORTERS, IMPORTS
-from gitindex.ops.navigate import import_graph
+from gitindex.navigate.file_imports import IMPORTERS, IMPORTS
+from gitindex.ops.answers.structural_answers import import_graph
 
 
 @command("Which files a file imports, or which import it.")

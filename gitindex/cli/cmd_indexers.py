@@ -9,7 +9,7 @@ import click
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.errors import UsageError
-from gitindex.ops import indexers
+from gitindex.ops.exact import indexer_tools
 
 
 @command("Exact indexers: which are here (list), and getting those that can be pinned (install NAME…).")
@@ -19,9 +19,9 @@ def run(call: Call, action: str, names: tuple[str, ...]) -> Answer:
     if action == "install":
         if not names:
             raise UsageError("install what?", hint="gitindex indexers install python typescript")
-        data = indexers.install(call.environment, names)
+        data = indexer_tools.install(call.environment, names)
         return Answer(data, f"installed {', '.join(data['installed'])}\n\n{_table(data)}")
-    data = indexers.listing(call.environment)
+    data = indexer_tools.listing(call.environment)
     return Answer(data, _table(data))
 
 

@@ -8,17 +8,17 @@ import click
 
 from gitindex.cli.cmd_sync import report_json, report_text
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress import bar
+from gitindex.cli.progress_bar import bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.config import FILE_NAME
 from gitindex.errors import GitError, HookError, IntegrityError, RemoteError, Untrusted
 from gitindex.git.failure import cannot_tell
 from gitindex.hooks import install as native
 from gitindex.hooks import precommit
-from gitindex.ops.catchup import catch_up
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.fetch import fetch, is_pinned
-from gitindex.ops.settings import write_settings
+from gitindex.ops.maintain.settings_file import write_settings
+from gitindex.ops.sharing.fetch import fetch, is_pinned
+from gitindex.ops.syncing.catchup import catch_up
 
 _PRE_COMMIT = ".pre-commit-config.yaml"
 

@@ -8,7 +8,7 @@ import click
 
 from gitindex.cli.command import Answer, Call, command
 from gitindex.model.foreign import argument
-from gitindex.ops import keys
+from gitindex.ops.sharing import signing_keys
 
 
 @click.group(help="Keys that sign snapshots.")
@@ -20,7 +20,7 @@ def run() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--comment", default="gitindex", show_default=True, help="A note for people.")
 def new(_call: Call, file: Path, comment: str) -> Answer:
-    public = keys.new(file, comment)
+    public = signing_keys.new(file, comment)
     pub = file.with_name(file.name + ".pub")
     text = "\n".join(
         [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.ops.listing import list_codebases
+from gitindex.ops.maintain.codebase_list import list_codebases
 
 
 @command("Codebases with an index on this machine.")

@@ -6,9 +6,9 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told
+from gitindex.cli.read_options import opened, reads, told
 from gitindex.navigate.repomap import DEFAULT_TOKENS
-from gitindex.ops.navigate import MAX_TOKENS, repo_map
+from gitindex.ops.answers.structural_answers import MAX_TOKENS, repo_map
 
 
 @command("The definitions that the codebase leans on most, within a token budget.")

@@ -9,7 +9,7 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.ops.merge import merge
+from gitindex.ops.sharing.merge import merge
 
 
 @command("Make one build of all its shards (build --shard I/N --output DIR).")

@@ -6,9 +6,9 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told
+from gitindex.cli.read_options import opened, reads, told
 from gitindex.navigate.outline import text as outline_text
-from gitindex.ops.navigate import outline
+from gitindex.ops.answers.structural_answers import outline
 
 
 @command("The definitions of one file, nested as written.")

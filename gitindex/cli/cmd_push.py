@@ -10,7 +10,7 @@ import click
 from gitindex.cli import output, summary
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.transfer import transfer_bar
-from gitindex.ops.push import PushOptions, PushReport, push
+from gitindex.ops.sharing.push import PushOptions, PushReport, push
 
 
 @command(

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told
-from gitindex.ops.read import read_file, split_range
+from gitindex.cli.read_options import opened, reads, told
+from gitindex.ops.answers.file_text import read_file, split_range
 
 
 @command("A file's text as indexed: PATH or PATH:FIRST-LAST.")

@@ -16,7 +16,7 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.packages import installed_packages
 from gitindex.model.paths import path_key
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
+from gitindex.ops.exact.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
 from gitindex.semantic import nodemodules, pythonenv
 from gitindex.semantic.process import Caps
 

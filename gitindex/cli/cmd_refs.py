@@ -8,9 +8,9 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told, unshown
+from gitindex.cli.read_options import opened, reads, told, unshown
 from gitindex.navigate.references import LIMIT
-from gitindex.ops.navigate import find_references
+from gitindex.ops.answers.structural_answers import find_references
 
 
 @command("References to a name, or to what stands at PATH:LINE:COL.")

@@ -8,7 +8,7 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.ops.remotegc import KEEP_COMMITS, KEEP_DAYS, remote_gc
+from gitindex.ops.sharing.remote_gc import KEEP_COMMITS, KEEP_DAYS, remote_gc
 
 
 @click.group(help="Upkeep of the remote.")

@@ -8,9 +8,9 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress import bar
+from gitindex.cli.progress_bar import bar
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.repair import RepairReport, repair_store
+from gitindex.ops.maintain.repair import RepairReport, repair_store
 
 _SCOPES = {
     "none": "nothing is damaged",

@@ -13,8 +13,8 @@ from gitindex.cli.command import Answer, Call, WordsCommand, command
 from gitindex.search.request import MAX_LIMIT, MODES, REGEX, Request
 
 if TYPE_CHECKING:
+    from gitindex.ops.answers.search_answer import QueryAnswer
     from gitindex.ops.codebase import Codebase
-    from gitindex.ops.query import QueryAnswer
     from gitindex.search.hit import Found, Hit
 
 HELP = """Search the index.
@@ -70,10 +70,13 @@ def run(
     request = Request(
         " ".join(words), mode, most, globs, languages, kinds, tags, since, until, session, files
     )
-    from gitindex.ops.present import looking
+    from gitindex.ops.syncing.worktree_status import looking
 
     with looking(codebase) as look:
-        from gitindex.ops.query import QueryOptions, query  # late: loads while git looks (UI-3)
+        from gitindex.ops.answers.search_answer import (  # late: loads while git looks (UI-3)
+            QueryOptions,
+            query,
+        )
 
         options = QueryOptions(catch_up, stale_ok, call.environment.debug, call.path)
         answer = query(codebase, request, options, look)

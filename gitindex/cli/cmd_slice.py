@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told
+from gitindex.cli.read_options import opened, reads, told
 from gitindex.errors import UsageError
 from gitindex.navigate.slice import BACKWARD, BOTH, FORWARD
-from gitindex.ops.navigate import slice_variable
-from gitindex.ops.read import split_range
+from gitindex.ops.answers.file_text import split_range
+from gitindex.ops.answers.structural_answers import slice_variable
 
 
 @command("What a variable's value at PATH:LINE depends on, or what depends on it.")

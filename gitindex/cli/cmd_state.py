@@ -8,8 +8,8 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told
-from gitindex.ops.state import file_states
+from gitindex.cli.read_options import opened, reads, told
+from gitindex.ops.exact.edit_gate import file_states
 
 
 @command("What may be believed of files now, and whether they may be edited on the strength of it.")

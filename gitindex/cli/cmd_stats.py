@@ -8,7 +8,7 @@ from gitindex import gate
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.stats import stats
+from gitindex.ops.maintain.stats import stats
 
 
 @command("Where the bytes and the milliseconds go, and what compaction would save.")

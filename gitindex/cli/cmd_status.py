@@ -12,7 +12,7 @@ from gitindex.hooks import owner, worker
 from gitindex.hooks.journal import DIED, FAILED, RUNNING
 from gitindex.indexing.plan import WAYS_OUT
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.status import status
+from gitindex.ops.maintain.index_status import status
 
 _SHUT = ("not_ready", "requires_reindex", "not_indexed")
 _EXIT = {**dict.fromkeys(_SHUT, 3), "corrupt": 4, "incompatible": 8}

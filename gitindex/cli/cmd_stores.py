@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.ops.maintain import inventory
+from gitindex.ops.maintain.store_inventory import inventory
 
 
 @command("Every store on this machine, with its size and last use.")

@@ -8,8 +8,8 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.reading import opened, reads, told, unshown
-from gitindex.ops.navigate import find_symbol
+from gitindex.cli.read_options import opened, reads, told, unshown
+from gitindex.ops.answers.structural_answers import find_symbol
 
 
 @command("Definitions by name, qualified name (Outer.inner) or position (PATH:LINE:COL).")

@@ -9,11 +9,11 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress import bar
-from gitindex.ops.catchup import catch_up
+from gitindex.cli.progress_bar import bar
+from gitindex.ops.syncing.catchup import catch_up
 
 if TYPE_CHECKING:
-    from gitindex.ops.report import SyncReport
+    from gitindex.ops.syncing.sync_report import SyncReport
 
 
 @command("Index what changed since the last snapshot and publish a new one.")

@@ -11,9 +11,9 @@ from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.errors import UsageError
 from gitindex.model.foreign import quoted
-from gitindex.ops import trust
-from gitindex.ops.trust import Known, Wish
-from gitindex.trust.changes import TrustChange
+from gitindex.ops.sharing import trusted_keys
+from gitindex.ops.sharing.trusted_keys import Known, Wish
+from gitindex.trust.pin_changes import TrustChange
 from gitindex.trust.pins import RepositoryTrust, TrustedKey
 
 _SCOPES = {
@@ -38,7 +38,7 @@ def run() -> None:
     "What is pinned in this clone and elsewhere, who introduced each key, and what the repository proposes."
 )
 def listed(call: Call) -> Answer:
-    known = trust.known(call.path, call.environment)
+    known = trusted_keys.known(call.path, call.environment)
     return Answer({"status": "ok", **known.to_json()}, _text(known))
 
 
@@ -67,14 +67,14 @@ def add(
     all_clones: bool,
 ) -> Answer:
     if repository:
-        trust.set_repository(call.path, repository)
-    wish = Wish(trust.load_keys(files), remote, threshold or 0)
+        trusted_keys.set_repository(call.path, repository)
+    wish = Wish(trusted_keys.load_keys(files), remote, threshold or 0)
     if proposed:
         wish = _proposed(call, wish, yes)
     if wish == Wish() and not repository:
         raise UsageError("nothing to pin", hint="gitindex trust add FILE.pub")
-    changed = trust.changes(trust.known(call.path, call.environment), call.environment, wish)
-    known = trust.add(call.path, call.environment, wish, all_clones=all_clones)
+    changed = trusted_keys.changes(trusted_keys.known(call.path, call.environment), call.environment, wish)
+    known = trusted_keys.add(call.path, call.environment, wish, all_clones=all_clones)
     data = {"status": "ok", **known.to_json(), "changes": [asdict(one) for one in changed]}
     return Answer(data, "\n".join([*map(_change, changed), _text(known)]))
 
@@ -82,20 +82,20 @@ def add(
 @command("Never again accept a key, named by its id or its .pub file, nor any key that it introduced.")
 @click.argument("key")
 def revoke(call: Call, key: str) -> Answer:
-    known = trust.revoke(call.path, call.environment, key)
+    known = trusted_keys.revoke(call.path, call.environment, key)
     return Answer({"status": "ok", **known.to_json()}, _text(known))
 
 
 def _proposed(call: Call, wish: Wish, yes: bool) -> Wish:
     """Show fingerprints before pinning anything a repository says about itself (RE-5)."""
-    known = trust.known(call.path, call.environment)
-    keys = trust.proposed_keys(known.proposal)
+    known = trusted_keys.known(call.path, call.environment)
+    keys = trusted_keys.proposed_keys(known.proposal)
     if not keys and not known.proposal.url:
         raise UsageError("the repository proposes nothing", hint="gitindex trust add FILE.pub")
     wanted = Wish((*wish.keys, *keys), wish.remote or known.proposal.url, wish.threshold)
     lines = [f"remote  {quoted(known.proposal.url)}" if known.proposal.url else "remote  none proposed"]
     lines += [f"key     {key.id} {quoted(key.comment)}" for key in keys]
-    lines += map(_change, trust.changes(known, call.environment, wanted))
+    lines += map(_change, trusted_keys.changes(known, call.environment, wanted))
     for line in lines:
         output.write_error(line)
     if not yes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gitindex.cli.cmd_sync import report_json, report_text
 from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress import bar
+from gitindex.cli.progress_bar import bar
 from gitindex.model import versions
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.maintain import upgrade
+from gitindex.ops.maintain.store_inventory import upgrade
 
 
 @command(

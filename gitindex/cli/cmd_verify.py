@@ -9,7 +9,7 @@ import click
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.transfer import transfer_bar
-from gitindex.ops.verify import verify
+from gitindex.ops.sharing.verify_published import verify
 
 
 @command("Is the published snapshot of a commit genuine and whole? Changes nothing.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gitindex.extract.native import scan
-from gitindex.extract.source import Source
+from gitindex.extract.source_text import Source
 from gitindex.model.rows import Call
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitindex.extract.source import Source
+from gitindex.extract.source_text import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gitindex.extract.native import scan
-from gitindex.extract.source import Source
+from gitindex.extract.source_text import Source
 
 _WHOLE = 1.5  # times the target: below this a definition is never cut
 _CRUMB = 0.08  # times the target: a closing brace or so joins what stands before it

@@ -8,9 +8,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitindex.extract.comments import Leads, clean_string
+from gitindex.extract.definition_names import Named, body_of, first_named, named, scope_name
 from gitindex.extract.grammars import Spec
-from gitindex.extract.naming import Named, body_of, first_named, named, scope_name
-from gitindex.extract.source import Source
+from gitindex.extract.source_text import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitindex.extract import frontmatter, grammars
 from gitindex.extract.anchor import anchor
 from gitindex.extract.calls import calls
-from gitindex.extract.chunks import chunks
-from gitindex.extract.collection import no_collection
+from gitindex.extract.chunker import chunks
 from gitindex.extract.comments import Leads
+from gitindex.extract.config_keys import SCANNED_BYTES, keys
 from gitindex.extract.definitions import Reader, docstring
 from gitindex.extract.depth import too_deep
+from gitindex.extract.gc_pause import no_collection
 from gitindex.extract.headings import headings
 from gitindex.extract.identifiers import captured_identifiers, masked_identifiers
-from gitindex.extract.imports import imports
+from gitindex.extract.import_statements import imports
 from gitindex.extract.interface import interface_hash
-from gitindex.extract.keys import SCANNED_BYTES, keys
-from gitindex.extract.outline import Outline, outline
-from gitindex.extract.source import Source
+from gitindex.extract.nesting import Outline, outline
+from gitindex.extract.source_text import Source
 from gitindex.extract.yamlkeys import yaml_keys
 from gitindex.files.language import language_of
 from gitindex.model.rows import Call, Entity, Extraction, Identifier, Import

@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from gitindex.extract.definitions import Definition
-from gitindex.extract.source import Source
+from gitindex.extract.source_text import Source
 
 _ATX = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t\r]*$")
 _SETEXT = re.compile(rb" {0,3}(=+|-+)[ \t\r]*$")

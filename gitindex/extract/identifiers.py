@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gitindex.extract.native import scan
-from gitindex.extract.source import Source
+from gitindex.extract.source_text import Source
 from gitindex.model import postings
 from gitindex.model.rows import Identifier
 

@@ -17,14 +17,14 @@ from typing import Any
 
 from gitindex import launch
 from gitindex.errors import WorkerFailed
-from gitindex.extract import limits
-from gitindex.extract.worker import END, EXCEEDED, HEADER, VALUE
+from gitindex.extract import file_limits
+from gitindex.extract.parser_process import END, EXCEEDED, HEADER, VALUE
 from gitindex.model import textonly
 
 PATIENCE = (
     60.0  # seconds without a sign of life; a process that computes is ended by its own limit long before
 )
-_MODULE = "gitindex.extract.worker"
+_MODULE = "gitindex.extract.parser_process"
 _READ = 1 << 20
 _STARTS = 3
 _idle: list[tuple[int, Sandbox]] = []  # the process that owns it: a fork must not use its parent's
@@ -175,7 +175,7 @@ class Sandbox:
         self.close()
         if code > 0:
             return WorkerFailed(f"the process that reads files failed with exit code {code}")
-        return SandboxDied(limits.reason_of(code)) if code else _Ended()
+        return SandboxDied(file_limits.reason_of(code)) if code else _Ended()
 
 
 @contextmanager

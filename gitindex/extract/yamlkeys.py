@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gitindex.extract.config_keys import MOST_KEYS, SCANNED_BYTES
 from gitindex.extract.definitions import Definition
-from gitindex.extract.keys import MOST_KEYS, SCANNED_BYTES
-from gitindex.extract.source import Source
+from gitindex.extract.source_text import Source
 
 _KEY = re.compile(
     rb"([ ]*(?:-[ ]+)*)"

@@ -10,11 +10,11 @@ from typing import Self
 
 from gitindex.errors import GitError, MissingObjects, TransientGitError
 from gitindex.git.failure import Damage, damaged
-from gitindex.git.limits import few_enough, short_enough, small_enough
 from gitindex.git.localconfig import mentions
 from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, changes, missing, tree_id
 from gitindex.git.repo import Repo
 from gitindex.git.run import Stream, absent
+from gitindex.git.tree_limits import few_enough, short_enough, small_enough
 from gitindex.git.trees import TREE, Child, differences, parse_tree
 
 _WINDOW = 128  # ids per round trip: the questions and the size answers both fit into a pipe buffer

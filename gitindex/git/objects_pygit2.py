@@ -11,10 +11,10 @@ import pygit2
 from pygit2.enums import ObjectType, Option
 
 from gitindex.git.failure import Damage, damaged
-from gitindex.git.limits import few_enough, short_enough, small_enough, tree_bytes
 from gitindex.git.loose import LooseObjects
 from gitindex.git.objects import EMPTY_TREES, Blob, TreeChange, TreeEntry, changes, missing, tree_id
 from gitindex.git.repo import Repo
+from gitindex.git.tree_limits import few_enough, short_enough, small_enough, tree_bytes
 from gitindex.git.trees import TREE, Child, differences, parse_tree
 
 _KINDS = {ObjectType.BLOB: b"blob", ObjectType.TREE: b"tree"}

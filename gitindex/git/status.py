@@ -16,9 +16,9 @@ from typing import NamedTuple, Self
 from gitindex.git.failure import Damage, damaged
 from gitindex.git.filters import filters_off
 from gitindex.git.indexfile import is_whole
-from gitindex.git.limits import few_enough
 from gitindex.git.repo import Repo
 from gitindex.git.run import Pending
+from gitindex.git.tree_limits import few_enough
 
 _STATUS = (
     "status",

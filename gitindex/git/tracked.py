@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gitindex.errors import GitError, MissingObjects, TransientGitError, TreeTooLarge
 from gitindex.git.indexfile import is_whole
-from gitindex.git.limits import few_enough
 from gitindex.git.repo import Repo
 from gitindex.git.run import run
+from gitindex.git.tree_limits import few_enough
 
 _LISTS = (("ls-files", "-z"), ("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"))
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gitindex.git.failure import Damage, damaged
-from gitindex.git.limits import few_enough, short_enough
 from gitindex.git.repo import Repo
+from gitindex.git.tree_limits import few_enough, short_enough
 
 TREE = 0o040000
 

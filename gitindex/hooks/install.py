@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gitindex.git.repo import Repo
 from gitindex.gitdir import folder, hookrequest
-from gitindex.hooks import confighook, flight, hookfile, managers, place, shim, worker
+from gitindex.hooks import confighook, hookfile, managers, place, shim, worker, worker_lock
 from gitindex.hooks.events import EVENTS
 from gitindex.hooks.hookfile import Outcome
 from gitindex.hooks.place import Place
@@ -85,7 +85,7 @@ def _drop_state(git_dir: Path, patience: float) -> Path | None:
     folder.drop_leftovers(git_dir, worker.OLDER)
     deadline = time.monotonic() + patience
     while os.path.isdir(hookrequest.folder(git_dir)):
-        with flight.alone(git_dir) as alone:
+        with worker_lock.alone(git_dir) as alone:
             if alone:
                 folder.remove(git_dir)
                 break

@@ -20,13 +20,13 @@ from gitindex.git import repo as repository
 from gitindex.git.repo import Repo
 from gitindex.gitdir import folder, hookrequest
 from gitindex.gitdir.hookrequest import HookRequest
-from gitindex.hooks import background, flight, journal, owner
+from gitindex.hooks import background, journal, owner, worker_lock
 from gitindex.hooks.journal import Run
 
 _LOG = logging.getLogger("gitindex.hooks.worker")
 INDEX_LOCK = "index.lock"
 # What workers of releases without folders per user left behind, besides requests.
-OLDER = (flight.NAME, journal.NAME, *background.LOG_NAMES)
+OLDER = (worker_lock.NAME, journal.NAME, *background.LOG_NAMES)
 
 Indexer = Callable[[bool], str]
 """Index the worktree (True: committed content only) and say in a few words what came of it."""
@@ -74,7 +74,7 @@ def complaint(git_dir: Path) -> str | None:
 def work(worker: Worker) -> None:
     """Serve fresh requests until there is none; one that could not be served stays, for the next hook to bring us."""
     while _asked(worker.git_dir):
-        with flight.alone(worker.git_dir) as alone:
+        with worker_lock.alone(worker.git_dir) as alone:
             if not alone:
                 return
             _serve(worker)
@@ -201,8 +201,8 @@ def _belonging(path: Path, git_dir: Path) -> Repo:
 def _index_once(root: Path, commit_only: bool) -> str:
     """One incremental sync of the real index; imported late, because most workers find the lock taken."""
     from gitindex import config
-    from gitindex.ops.catchup import catch_up
     from gitindex.ops.codebase import open_codebase
+    from gitindex.ops.syncing.catchup import catch_up
     from gitindex.store import atomic
 
     config.calm_numpy()

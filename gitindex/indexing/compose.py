@@ -8,8 +8,8 @@ from typing import Any
 
 from gitindex.model.manifest import Counts, Manifest
 from gitindex.model.records import FileRecord
-from gitindex.segment.chunks import MARKER_KIND
-from gitindex.store.state import now
+from gitindex.segment.chunk_table import MARKER_KIND
+from gitindex.store.store_state import now
 
 
 def count(

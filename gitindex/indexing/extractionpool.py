@@ -8,7 +8,7 @@ from __future__ import annotations
 from queue import SimpleQueue
 from typing import Any, Protocol, Self
 
-from gitindex.extract import limits, sandbox
+from gitindex.extract import file_limits, sandbox
 from gitindex.extract.sandbox import Sandbox, SandboxDied, SandboxStalled
 from gitindex.files.language import language_of
 from gitindex.model import textonly
@@ -18,13 +18,13 @@ from gitindex.model.settings import IndexSettings
 Batch = list[tuple[str, bytes]]
 _AHEAD = 3  # batches in flight per worker
 PARALLEL_FROM = 2 * 1024 * 1024  # below this, starting workers costs more than it saves
-_WORKER = "gitindex.extract.worker"
+_WORKER = "gitindex.extract.parser_process"
 
 
 def extract_one(path: str, data: bytes, settings: IndexSettings) -> Extraction:
     """One file, for a question about it."""
     with sandbox.borrowed() as box:
-        return _extract(box, [(path, data)], settings, limits.Allowance())[0]
+        return _extract(box, [(path, data)], settings, file_limits.Allowance())[0]
 
 
 class PendingExtractions(Protocol):
@@ -46,7 +46,7 @@ class InlineExtraction:
 
     def __init__(self, settings: IndexSettings) -> None:
         self._settings = settings
-        self._allowance = limits.Allowance()
+        self._allowance = file_limits.Allowance()
 
     def submit(self, batch: Batch) -> PendingExtractions:
         with sandbox.borrowed() as box:
@@ -75,7 +75,7 @@ class SandboxPool:
 
         self.capacity = workers * _AHEAD
         self._settings = settings
-        self._allowance = limits.Allowance()
+        self._allowance = file_limits.Allowance()
         self._boxes = [Sandbox() for _ in range(workers)]
         self._free: SimpleQueue[Sandbox] = SimpleQueue()
         for box in self._boxes:
@@ -108,7 +108,7 @@ def open_pool(workers: int, settings: IndexSettings) -> InlineExtraction | Sandb
 
 
 def _extract(
-    box: Sandbox, batch: Batch, settings: IndexSettings, allowance: limits.Allowance
+    box: Sandbox, batch: Batch, settings: IndexSettings, allowance: file_limits.Allowance
 ) -> list[Extraction]:
     """Every file of a batch. One that ends its process is done again as text; the rest goes on in a new process."""
     found: list[Extraction] = []
@@ -125,7 +125,7 @@ def _extract(
                 stalled_at = len(found)  # somebody stopped the process: once, that is not the file's fault
                 continue
             path, data = batch[len(found)]
-            allowance.charge(limits.seconds_for(len(data)), len(data))
+            allowance.charge(file_limits.seconds_for(len(data)), len(data))
             found.append(_extract_text(box, path, data, settings, death.reason))
     return found
 

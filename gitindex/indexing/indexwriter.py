@@ -15,7 +15,7 @@ from gitindex.indexing.vectors import Vectors
 from gitindex.model.records import FileRecord
 from gitindex.model.rows import Extraction
 from gitindex.model.versions import CHUNKER_VERSION
-from gitindex.segment.lexical import LexicalWriter
+from gitindex.segment.lexical_index import LexicalWriter
 from gitindex.segment.writer import SegmentWriter, Written
 from gitindex.store import steps
 

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 from gitindex.errors import PublishBlocked
 from gitindex.files.links import LinkEntry, resolve
 from gitindex.files.policy import Policy
-from gitindex.model.changes import ChangeSet
+from gitindex.model.change_set import ChangeSet
 from gitindex.model.manifest import FileError, Manifest
 from gitindex.model.paths import casefold_key
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.rulefiles import is_rule_file
 from gitindex.model.skips import Skip
 from gitindex.model.textonly import BUDGET
-from gitindex.source.candidate import LINK, SUBMODULE, UNKNOWN, Candidate, Content, Source
+from gitindex.source.source_file import LINK, SUBMODULE, UNKNOWN, Candidate, Content, Source
 from gitindex.view.snapshot import SnapshotView
 
 # Decided by path and policy alone; every other skip follows from the bytes, which the blob id stands for.

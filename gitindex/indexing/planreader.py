@@ -12,7 +12,7 @@ from gitindex.model.ids import sha256_hex
 from gitindex.model.manifest import FileError
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.skips import Skip
-from gitindex.source.candidate import Content, Source
+from gitindex.source.source_file import Content, Source
 
 
 class PlanReader:

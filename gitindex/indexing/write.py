@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitindex.extract.collection import no_collection
+from gitindex.extract.gc_pause import no_collection
 from gitindex.files.policy import Policy
 from gitindex.indexing import plan as planning
 from gitindex.indexing.batches import batches
@@ -21,12 +21,12 @@ from gitindex.indexing.localwriter import LocalWriter
 from gitindex.indexing.plan import Plan
 from gitindex.indexing.planreader import PlanReader
 from gitindex.indexing.vectors import Vectors
-from gitindex.model.changes import ChangeSet
+from gitindex.model.change_set import ChangeSet
 from gitindex.model.manifest import Artifact, Counts, FileError
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import EmbedSettings, IndexSettings
-from gitindex.segment import lexical, overlay
-from gitindex.source.candidate import Source
+from gitindex.segment import lexical_index, overlay
+from gitindex.source.source_file import Source
 from gitindex.store import publish, staging
 from gitindex.store.clone import clone_lexical
 from gitindex.view.snapshot import SnapshotView
@@ -159,6 +159,6 @@ def _kind(task: Task) -> str:
 
 def _start_lexical(task: Task, target: Path) -> Mapping[int, Artifact]:
     if task.parent is None:
-        lexical.create(target)
+        lexical_index.create(target)
         return {}
     return clone_lexical(task.parent.manifest, task.parent.verifier, target)

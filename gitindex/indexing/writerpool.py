@@ -20,7 +20,7 @@ from gitindex import launch
 from gitindex.indexing.indexwriter import FileContent, Tombstone, WriterTarget
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import EmbedSettings, IndexSettings
-from gitindex.segment import chunks
+from gitindex.segment import chunk_table
 from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import Written
 from gitindex.store import atomic, steps
@@ -84,7 +84,7 @@ class PoolWriter:
         steps.reach("publish.chunks")
         for worker in self._workers:
             worker.end(list(tombstones) if worker is first else [], marker if worker is last else None)
-        chunks.load()  # the gate will read a table: time for that while the processes write theirs
+        chunk_table.load()  # the gate will read a table: time for that while the processes write theirs
         steps.reach("publish.facts")
         written = tuple(segment for worker in self._workers for segment in worker.receive())
         steps.reach("publish.lexical")

@@ -10,13 +10,13 @@ import sys
 import time
 from multiprocessing.connection import Connection
 
-from gitindex.extract.limits import Allowance
-from gitindex.extract.worker import extract_limited
+from gitindex.extract.file_limits import Allowance
+from gitindex.extract.parser_process import extract_limited
 from gitindex.indexing.indexwriter import ExtractedFile, FileContent, IndexWriter
 from gitindex.indexing.vectors import Vectors
 from gitindex.model.settings import IndexSettings
 from gitindex.model.textonly import BUDGET
-from gitindex.segment import chunks, lexical
+from gitindex.segment import chunk_table, lexical_index
 
 
 def main() -> None:
@@ -34,12 +34,12 @@ def serve(pipe: Connection) -> None:
 
 
 def _serve(pipe: Connection) -> None:
-    from gitindex.extract.embed.registry import open_embedder
+    from gitindex.extract.embed.embedders import open_embedder
 
     if not pipe.poll():
-        chunks.load()  # needed last, but there is time now
+        chunk_table.load()  # needed last, but there is time now
     target, settings, embedding = pipe.recv()
-    lexical.create(target.lexical)
+    lexical_index.create(target.lexical)
     writer = IndexWriter(target, Vectors(open_embedder(embedding)), bulk=True)
     allowance = Allowance()
     while batch := pipe.recv():

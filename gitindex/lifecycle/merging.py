@@ -16,8 +16,8 @@ from gitindex.model.manifest import Segment
 from gitindex.model.rows import Chunk
 from gitindex.model.settings import MAX_SYNC_BYTES
 from gitindex.model.versions import CHUNKER_VERSION
-from gitindex.segment import lexical, scipmerge
-from gitindex.segment.lexical import LexicalWriter
+from gitindex.segment import lexical_index, scipmerge
+from gitindex.segment.lexical_index import LexicalWriter
 from gitindex.segment.writer import SegmentWriter
 from gitindex.view.snapshot import SEMANTIC, SnapshotView
 
@@ -52,7 +52,7 @@ def merge(view: SnapshotView, runs: Sequence[range], folder: Path, snapshot_id: 
 
 def rebuild_lexical(view: SnapshotView, target: Path) -> None:
     """The lexical index of the live view, from its tables."""
-    lexical.create(target)
+    lexical_index.create(target)
     writer = LexicalWriter(target, bulk=True)
     for at in range(len(view.manifest.segments)):
         for path, language, chunk in _chunks(view, at):

@@ -23,7 +23,7 @@ from mcp.server.stdio import stdio_server
 import gitindex
 from gitindex.config import Environment
 from gitindex.errors import GitindexError
-from gitindex.mcp import memory, render, schema
+from gitindex.mcp import memory, render, tool_schemas
 from gitindex.mcp.threads import CallThreads
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ class Service:
 
     def call(self, name: str, arguments: dict[str, Any]) -> render.Rendered:
         try:
-            return render.answer(self.tools.call(name, schema.check(schema.BY_NAME[name], arguments)))
+            return render.answer(
+                self.tools.call(name, tool_schemas.check(tool_schemas.BY_NAME[name], arguments))
+            )
         except GitindexError as problem:
             return render.error(problem)
         except Exception as problem:  # noqa: BLE001 - the boundary: a defect is told as such, the server lives on
@@ -71,11 +73,11 @@ def build(service: Service, threads: CallThreads) -> Server[Any]:
     first = asyncio.Lock()
 
     async def list_tools(_context: object, _params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(spec) for spec in schema.TOOLS])
+        return types.ListToolsResult(tools=[_tool(spec) for spec in tool_schemas.TOOLS])
 
     async def call_tool(_context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
-        if params.name not in schema.BY_NAME:
-            known = ", ".join(schema.BY_NAME)
+        if params.name not in tool_schemas.BY_NAME:
+            known = ", ".join(tool_schemas.BY_NAME)
             text = render.error(GitindexError(f"no tool {params.name!r}; there are: {known}"))
             return _result(text)
         async with first:  # imports happen once, not in twenty threads at a time
@@ -116,7 +118,7 @@ def _end_within(seconds: float) -> None:
     timer.start()
 
 
-def _tool(spec: schema.ToolSpec) -> types.Tool:
+def _tool(spec: tool_schemas.ToolSpec) -> types.Tool:
     hints = types.ToolAnnotations(
         read_only_hint=spec.reads_only,
         destructive_hint=spec.destructive,

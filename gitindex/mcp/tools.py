@@ -10,16 +10,17 @@ from gitindex import gate
 from gitindex.config import Environment
 from gitindex.errors import UsageError
 from gitindex.mcp import memory
-from gitindex.mcp.jobs import Job, Jobs
+from gitindex.mcp.background_jobs import Job, Jobs
 from gitindex.mcp.roots import Roots
-from gitindex.ops import manage, navigate
-from gitindex.ops.budget import fit
+from gitindex.ops.answers import structural_answers
+from gitindex.ops.answers.answer_budget import fit
+from gitindex.ops.answers.file_text import read_file
+from gitindex.ops.answers.gated_read import ReadOptions
+from gitindex.ops.answers.search_answer import QueryOptions, query
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.listing import list_codebases
-from gitindex.ops.query import QueryOptions, query
-from gitindex.ops.read import read_file
-from gitindex.ops.reading import ReadOptions
-from gitindex.ops.state import file_states
+from gitindex.ops.exact.edit_gate import file_states
+from gitindex.ops.maintain import index_actions
+from gitindex.ops.maintain.codebase_list import list_codebases
 from gitindex.search.request import Request
 
 Arguments = Mapping[str, Any]
@@ -111,7 +112,7 @@ class Tools:
         if job is not None:
             raise gate.indexing_gate(codebase, job.progress, codebase.root)
         try:
-            return manage.catch_up(codebase) if action == "sync" else manage.clear(codebase)
+            return index_actions.catch_up(codebase) if action == "sync" else index_actions.clear(codebase)
         finally:
             memory.give_back()
 
@@ -121,10 +122,10 @@ class Tools:
             raise gate.indexing_gate(codebase, indexing, codebase.root)
         notes: list[str] = []
         if action == "create":
-            needed, notes = manage.needs_create(codebase)
+            needed, notes = index_actions.needs_create(codebase)
             if not needed:
-                return manage.already_indexed(codebase)
-        work = manage.create if action == "create" else manage.reindex
+                return index_actions.already_indexed(codebase)
+        work = index_actions.create if action == "create" else index_actions.reindex
 
         def build(job: Job) -> dict[str, Any]:
             try:
@@ -148,7 +149,7 @@ class Tools:
         }
 
     def _status(self, codebase: Codebase) -> dict[str, Any]:
-        answer = manage.status(codebase)
+        answer = index_actions.status(codebase)
         job = self.jobs.last(str(codebase.root))
         if job is None:
             return answer
@@ -187,19 +188,19 @@ def _search(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[
 
 
 def _symbol(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return navigate.find_symbol(codebase, given["name"], options, given.get("limit", 100))
+    return structural_answers.find_symbol(codebase, given["name"], options, given.get("limit", 100))
 
 
 def _references(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return navigate.find_references(codebase, given["target"], options, given.get("limit", 500))
+    return structural_answers.find_references(codebase, given["target"], options, given.get("limit", 500))
 
 
 def _outline(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return navigate.outline(codebase, _file(given, options), options)
+    return structural_answers.outline(codebase, _file(given, options), options)
 
 
 def _call_graph(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return navigate.call_graph(
+    return structural_answers.call_graph(
         codebase,
         given["symbol"],
         options,
@@ -211,7 +212,7 @@ def _call_graph(codebase: Codebase, given: Arguments, options: ReadOptions) -> d
 
 
 def _import_graph(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return navigate.import_graph(
+    return structural_answers.import_graph(
         codebase,
         _file(given, options),
         options,
@@ -221,13 +222,13 @@ def _import_graph(codebase: Codebase, given: Arguments, options: ReadOptions) ->
 
 
 def _map(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return navigate.repo_map(
+    return structural_answers.repo_map(
         codebase, options, tokens=given.get("tokens", 2000), focus=tuple(given.get("focus", ()))
     )
 
 
 def _slice(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return navigate.slice_variable(
+    return structural_answers.slice_variable(
         codebase,
         _file(given, options),
         given["line"],

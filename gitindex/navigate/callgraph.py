@@ -10,9 +10,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitindex.navigate.facts import Definition
+from gitindex.navigate.fact_queries import Definition
 from gitindex.navigate.layer import Calls, Edge, Guess, Layers
-from gitindex.navigate.notes import Note, report
+from gitindex.navigate.remarks import Note, report
 from gitindex.view.snapshot import SnapshotView
 
 CALLERS = "callers"

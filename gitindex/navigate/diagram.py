@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitindex.model.foreign import one_line
 from gitindex.navigate.callgraph import CALLEES, MAX_GUESSES, Graph
-from gitindex.navigate.facts import Definition
+from gitindex.navigate.fact_queries import Definition
 
 FORMATS = ("text", "json", "mermaid", "dot")
 FILE_LEVEL = "file level"

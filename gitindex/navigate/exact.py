@@ -9,10 +9,10 @@ import textwrap
 from typing import NamedTuple
 
 from gitindex.errors import SemanticError
-from gitindex.navigate.facts import Definition
-from gitindex.scip import symbols
-from gitindex.scip.postings import DEFINITION, EXACT, QUALITY_SHIFT, Occurrence
-from gitindex.view.scip import Found
+from gitindex.navigate.fact_queries import Definition
+from gitindex.scip import symbol_grammar
+from gitindex.scip.fact_postings import DEFINITION, EXACT, QUALITY_SHIFT, Occurrence
+from gitindex.view.exact_facts import Found
 from gitindex.view.snapshot import SnapshotView
 
 SEMANTIC = "semantic"
@@ -135,7 +135,7 @@ class Exact:
         path, line, column = place
         last = chain[-1].name or path.rpartition("/")[2]
         named = [item.name for item in chain if item.suffix not in _NAMELESS] or [last]
-        kind = kind_of(0, name, symbols.tail(name))
+        kind = kind_of(0, name, symbol_grammar.tail(name))
         return Definition(
             path,
             language,
@@ -178,13 +178,13 @@ class Exact:
         return found.pop() if len(found) == 1 else None
 
 
-def descriptors(name: bytes) -> tuple[symbols.Descriptor, ...]:
+def descriptors(name: bytes) -> tuple[symbol_grammar.Descriptor, ...]:
     """The descriptors of a global symbol, none for text outside the grammar."""
     try:
-        parsed = symbols.parse(name.decode("utf-8", "replace"))
+        parsed = symbol_grammar.parse(name.decode("utf-8", "replace"))
     except SemanticError:
         return ()
-    return parsed.descriptors if isinstance(parsed, symbols.GlobalSymbol) else ()
+    return parsed.descriptors if isinstance(parsed, symbol_grammar.GlobalSymbol) else ()
 
 
 def _hover(told: dict[str, str], name: bytes) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from gitindex.navigate.facts import Definition
+from gitindex.navigate.fact_queries import Definition
 
 Within = Callable[[str], bool]
 

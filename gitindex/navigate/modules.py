@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from posixpath import dirname, join, normpath, splitext
 
-from gitindex.navigate.facts import ImportSite, family
+from gitindex.navigate.fact_queries import ImportSite, family
 
 _ECMA = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte", ".json")
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".h++")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gitindex.navigate import facts
-from gitindex.navigate.facts import Definition
+from gitindex.navigate import fact_queries
+from gitindex.navigate.fact_queries import Definition
 from gitindex.view.snapshot import SnapshotView
 
 
@@ -14,7 +14,7 @@ def outline(
     view: SnapshotView, path: str, label: Callable[[Definition], Definition] = lambda item: item
 ) -> list[dict[str, Any]]:
     """Top-level definitions with their `children`, in source order; `label` says how exact each one is."""
-    found = [label(item) for item in facts.in_file(view, path)]
+    found = [label(item) for item in fact_queries.in_file(view, path)]
     made = [_entry(item) for item in found]
     top: list[dict[str, Any]] = []
     for item, entry in zip(found, made, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gitindex.navigate.facts import Definition
+from gitindex.navigate.fact_queries import Definition
 from gitindex.navigate.layer import Layers, Reference
 
 LIMIT = 500

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gitindex.model.foreign import one_line
-from gitindex.navigate import imports
-from gitindex.navigate.facts import CALLABLES, CONTAINERS, PACKAGE_SCOPE, Definition, family
+from gitindex.navigate import file_imports
+from gitindex.navigate.fact_queries import CALLABLES, CONTAINERS, PACKAGE_SCOPE, Definition, family
 from gitindex.navigate.pagerank import pagerank
 from gitindex.view.snapshot import SnapshotView
 
@@ -128,7 +128,7 @@ class _Reach:
 
     def __init__(self, view: SnapshotView) -> None:
         self._imported: dict[str, set[str]] = defaultdict(set)
-        edges, _ = imports.edges(view)
+        edges, _ = file_imports.edges(view)
         for edge in edges:
             self._imported[edge.source].add(edge.target)
 

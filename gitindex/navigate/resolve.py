@@ -11,8 +11,15 @@ from collections import defaultdict
 from functools import cached_property
 from typing import NamedTuple
 
-from gitindex.navigate import facts
-from gitindex.navigate.facts import CALLABLES, CONTAINERS, PACKAGE_SCOPE, Definition, ImportSite, family
+from gitindex.navigate import fact_queries
+from gitindex.navigate.fact_queries import (
+    CALLABLES,
+    CONTAINERS,
+    PACKAGE_SCOPE,
+    Definition,
+    ImportSite,
+    family,
+)
 from gitindex.navigate.modules import Modules
 from gitindex.view.snapshot import SnapshotView
 
@@ -69,7 +76,7 @@ class Resolver:
 
     @cached_property
     def languages(self) -> dict[str, str]:
-        return facts.languages(self._view)
+        return fact_queries.languages(self._view)
 
     @cached_property
     def modules(self) -> Modules:
@@ -77,17 +84,19 @@ class Resolver:
 
     def file(self, path: str) -> File:
         if path not in self._files:
-            definitions = facts.in_file(self._view, path)
+            definitions = fact_queries.in_file(self._view, path)
             by_name: dict[str, list[Definition]] = defaultdict(list)
             for item in definitions:
                 by_name[item.name].append(item)
             language = self.languages.get(path, "")
-            self._files[path] = File(path, language, definitions, by_name, facts.imports_in(self._view, path))
+            self._files[path] = File(
+                path, language, definitions, by_name, fact_queries.imports_in(self._view, path)
+            )
         return self._files[path]
 
     def named(self, name: str) -> list[Definition]:
         if name not in self._named:
-            self._named[name] = facts.named(self._view, name)
+            self._named[name] = fact_queries.named(self._view, name)
         return self._named[name]
 
     def import_files(self, site: ImportSite) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gitindex.extract import limits, sandbox
+from gitindex.extract import file_limits, sandbox
 from gitindex.navigate.dataflow import Statement, statements
 
 BACKWARD = "backward"
@@ -31,7 +31,7 @@ def compute(
     language: str, text: str, line: int, name: str, direction: str
 ) -> Iterator[dict[str, Any] | None]:
     """`slice_lines` where it may end its process: in a sandbox."""
-    with limits.enforced(len(text)):
+    with file_limits.enforced(len(text)):
         yield _compute(language, text, line, name, direction)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from gitindex.navigate import facts, where
-from gitindex.navigate.facts import Definition
+from gitindex.navigate import fact_queries, place_syntax
+from gitindex.navigate.fact_queries import Definition
 from gitindex.navigate.layer import Layers
 from gitindex.view.snapshot import SnapshotView
 
@@ -16,13 +16,13 @@ _SCANNED = 2000
 
 def find(layers: Layers, text: str) -> list[Definition]:
     """By name, qualified name or position; a position without a column means the definition around that line."""
-    found = where.definitions(layers, text)
+    found = place_syntax.definitions(layers, text)
     return sorted(found, key=lambda item: (item.name != text, _rank(item.kind), item.place))
 
 
 def around(view: SnapshotView, path: str, line: int) -> Definition | None:
     """The innermost definition whose range holds a line."""
-    inside = [item for item in facts.in_file(view, path) if item.spans(line)]
+    inside = [item for item in fact_queries.in_file(view, path) if item.spans(line)]
     return max(inside, key=lambda item: (item.line, item.ordinal)) if inside else None
 
 
@@ -30,7 +30,7 @@ def suggestions(view: SnapshotView, name: str) -> list[str]:
     """Known names that look like an unknown one."""
     last = name.replace("::", ".").rpartition(".")[2]
     for length in (3, 1):
-        known = facts.starting_with(view, last[:length], _SCANNED) if last else []
+        known = fact_queries.starting_with(view, last[:length], _SCANNED) if last else []
         close = difflib.get_close_matches(last, known, _SUGGESTED, 0.6)
         if close:
             return close

@@ -16,9 +16,9 @@ from gitindex.git.repo import Repo, discover, root_commits
 from gitindex.git.run import Pending
 from gitindex.model.frozen import frozen
 from gitindex.model.settings import MAX_FILE_BYTES, IndexSettings, Settings
-from gitindex.store import ownership, state, stores
+from gitindex.store import ownership, store_state, stores
 from gitindex.store.layout import Layout
-from gitindex.store.state import StoreState
+from gitindex.store.store_state import StoreState
 from gitindex.userconfig import FILE_NAME, UserConfig
 
 
@@ -136,7 +136,7 @@ def fresh_state(codebase: Codebase) -> StoreState:
         store_id=codebase.layout.id,
         canonical_root=str(codebase.root),
         config_fingerprint=codebase.fingerprint,
-        created_at=state.now(),
+        created_at=store_state.now(),
         mode=codebase.mode,
         repository=_root_commits(repo) if repo else (),
         common_dir=str(repo.common_dir) if repo else "",

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from gitindex.errors import ChecksumMismatch, RemoteTooSlow, RemoteUnavailable, StorageFull
-from gitindex.remote import objects, pool
-from gitindex.remote.objects import Packed
+from gitindex.remote import pool, stored_objects
+from gitindex.remote.stored_objects import Packed
 from gitindex.remote.transport import OnProgress, Patience, Progress, Stream, Transport
 
 THREADS = 16
@@ -133,7 +133,7 @@ class _Partial:
     def check(self, expected: Packed) -> None:
         """Before anything interprets the bytes. Raises ChecksumMismatch."""
         if (self.size, self._digest.hexdigest()) != (expected.size, expected.sha256):
-            raise objects.mismatch(expected.sha256, "does not hold the bytes its name says")
+            raise stored_objects.mismatch(expected.sha256, "does not hold the bytes its name says")
 
     def _catch_up(self) -> None:
         """What an earlier run left is hashed like what arrives."""
@@ -188,7 +188,7 @@ def _receive(job: _Job, one: Wanted, partial: _Partial, until: float) -> None:
     with job.transport.open(one.key, offset=partial.size) as stream:
         _check_extent(stream, one.packed)
         if stream.offset > partial.size:
-            raise objects.mismatch(one.packed.sha256, "starts beyond what was asked for")
+            raise stored_objects.mismatch(one.packed.sha256, "starts beyond what was asked for")
         partial.cut(stream.offset)  # a server that ignores ranges starts over
         received = _append(job, one, stream, partial, until)
     if partial.size < one.packed.size:
@@ -199,16 +199,16 @@ def _receive(job: _Job, one: Wanted, partial: _Partial, until: float) -> None:
 
 def _check_extent(stream: Stream, expected: Packed) -> None:
     if stream.total is not None and stream.total != expected.size:
-        raise objects.mismatch(expected.sha256, f"has {stream.total} bytes instead of {expected.size}")
+        raise stored_objects.mismatch(expected.sha256, f"has {stream.total} bytes instead of {expected.size}")
     if stream.offset > expected.size:
-        raise objects.mismatch(expected.sha256, "starts beyond its own end")
+        raise stored_objects.mismatch(expected.sha256, "starts beyond its own end")
 
 
 def _append(job: _Job, one: Wanted, stream: Stream, partial: _Partial, until: float) -> int:
     received = 0
     for chunk in stream.chunks:
         if partial.size + len(chunk) > one.packed.size:
-            raise objects.mismatch(one.packed.sha256, f"is longer than {one.packed.size} bytes")
+            raise stored_objects.mismatch(one.packed.sha256, f"is longer than {one.packed.size} bytes")
         if job.stop.is_set():
             raise RemoteUnavailable("stopped")
         if time.monotonic() > until:
@@ -228,7 +228,7 @@ def _deliver(partial: _Partial, one: Wanted) -> None:
     partial.file.seek(0)
     try:
         with temporary.open("wb") as target:
-            objects.inflate(cast(BinaryIO, partial.file), one.packed, target)
+            stored_objects.inflate(cast(BinaryIO, partial.file), one.packed, target)
             target.flush()
             os.fsync(target.fileno())
         temporary.replace(first)

@@ -25,7 +25,7 @@ from gitindex.errors import (
     RemoteUnavailable,
 )
 from gitindex.remote import pool
-from gitindex.remote.names import Names
+from gitindex.remote.remote_layout import Names
 from gitindex.remote.transport import Entry, Patience, Transport, get
 from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
 

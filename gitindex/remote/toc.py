@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from gitindex.errors import IntegrityError, UnsafePath
 from gitindex.model.paths import casefold_key, path_key
 from gitindex.model.versions import TOC_VERSION
-from gitindex.remote import objects
-from gitindex.remote.objects import Packed
+from gitindex.remote import stored_objects
+from gitindex.remote.stored_objects import Packed
 from gitindex.trust import strictjson
 from gitindex.trust.claim import HASH, SnapshotClaim, TocReference, Totals
 from gitindex.trust.strictjson import MalformedError
@@ -83,7 +83,7 @@ def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
 
 def pack(toc: Toc) -> tuple[TocReference, bytes]:
     """The object to publish and what the claim says about it."""
-    packed, stored = objects.pack_bytes(encode(toc))
+    packed, stored = stored_objects.pack_bytes(encode(toc))
     return TocReference(packed.sha256, packed.size, packed.raw_sha256, packed.raw_size), stored
 
 
@@ -93,7 +93,7 @@ def unpack(stored: bytes, claim: SnapshotClaim) -> Toc:
     if said.raw_size > MAX_TOC_BYTES:
         raise IntegrityError(f"the table of contents has {said.raw_size} bytes, more than {MAX_TOC_BYTES}")
     packed = Packed(said.sha256, said.size, said.raw_sha256, said.raw_size)
-    return decode(objects.unpack_bytes(stored, packed), claim)
+    return decode(stored_objects.unpack_bytes(stored, packed), claim)
 
 
 def _entry(value: object) -> TocEntry:

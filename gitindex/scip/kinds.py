@@ -4,7 +4,7 @@ descriptor.
 
 from __future__ import annotations
 
-from gitindex.scip.symbols import Tail, tail
+from gitindex.scip.symbol_grammar import Tail, tail
 
 _BY_NUMBER = {
     "class": (7, 20, 33, 75),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gitindex.scip import blocks
-from gitindex.scip.postings import AHEAD, READ
+from gitindex.scip.fact_postings import AHEAD, READ
 
 Ints = npt.NDArray[np.int64]
 AnyInts = npt.NDArray[np.signedinteger[Any]]  # half as wide is quicker

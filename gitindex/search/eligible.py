@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gitindex.files.language import language_of
 from gitindex.files.policy import Policy
 from gitindex.indexing.plan import Planner, Work
-from gitindex.source.candidate import Source
+from gitindex.source.source_file import Source
 
 _HEAD = 4096
 

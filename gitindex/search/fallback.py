@@ -27,7 +27,7 @@ from gitindex.search.metadata import Note
 from gitindex.search.parse import Query, understood
 from gitindex.search.request import REGEX, Request, checked
 from gitindex.search.scope import Scope, resolve
-from gitindex.source.candidate import Source
+from gitindex.source.source_file import Source
 
 _BLOCK = 40  # lines judged together
 _MAX_BYTES = 512 * 1024 * 1024

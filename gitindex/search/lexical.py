@@ -12,7 +12,7 @@ from gitindex.extract.tokens import MAX_TOKEN, subwords
 from gitindex.search.candidate import Candidate, Key
 from gitindex.search.parse import Query, last_name
 from gitindex.search.scope import Scope
-from gitindex.segment.lexical import Document, LexicalIndex
+from gitindex.segment.lexical_index import Document, LexicalIndex
 
 if TYPE_CHECKING:
     import tantivy

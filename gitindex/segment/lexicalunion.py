@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import IntegrityError
-from gitindex.segment.lexical import REWRITTEN, files
+from gitindex.segment.lexical_index import REWRITTEN, files
 
 Link = Callable[[Path, Path], object]
 

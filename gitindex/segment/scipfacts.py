@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 from gitindex.errors import StoreCorrupt
 from gitindex.model import versions
-from gitindex.scip import blocks, names, postings, symbols
-from gitindex.scip.postings import FileBlob, Posting
+from gitindex.scip import blocks, fact_postings, symbol_grammar, symbol_strings
+from gitindex.scip.fact_postings import FileBlob, Posting
 from gitindex.segment.immutable import open_immutable
 
 if TYPE_CHECKING:
@@ -140,12 +140,14 @@ def _pack(batch: list[Positions]) -> Iterator[Ready]:
     defined = packing.pack_definitions([doc.definitions for doc in batch])
     parts = _positions(batch)
     for doc, occurrences, definitions, part in zip(batch, found, defined, parts, strict=True):
-        quality = part[:, 3] >> postings.QUALITY_SHIFT  # only texts of global symbols are ever contradicted
+        quality = (
+            part[:, 3] >> fact_postings.QUALITY_SHIFT
+        )  # only texts of global symbols are ever contradicted
         packed = Packed(
             doc.path,
             doc.interface_hash,
             doc.unresolved,
-            int((quality == postings.DEMOTED).sum()),
+            int((quality == fact_postings.DEMOTED).sum()),
             occurrences,
             definitions,
             compressor.compress(doc.hover),
@@ -222,7 +224,7 @@ class ScipWriter:
 
         found = Gathered(named, self._places, self._linked)
         with ThreadPoolExecutor(1) as aside:  # compressing leaves the interpreter to others
-            packed = aside.submit(list, names.pack_names(found.texts))
+            packed = aside.submit(list, symbol_strings.pack_names(found.texts))
             self._db.executemany("INSERT INTO scip_symbols VALUES (?,?)", found.by_hash())
             self._db.executemany("INSERT INTO scip_short VALUES (?,?)", found.by_name())
             self._db.executemany("INSERT INTO scip_names VALUES (?,?)", enumerate(packed.result()))
@@ -261,10 +263,10 @@ class ScipFacts:
         return ScipFile(*row)
 
     def occurrences(self, file: int) -> FileBlob:
-        return postings.open_file(self._blob("occurrences", file))
+        return fact_postings.open_file(self._blob("occurrences", file))
 
     def definitions(self, file: int) -> Iterator[tuple[int, ...]]:
-        return postings.unpack_definitions(self._blob("definitions", file))
+        return fact_postings.unpack_definitions(self._blob("definitions", file))
 
     def hover(self, file: int) -> bytes:
         """As `semantic.describe` reads it."""
@@ -276,7 +278,7 @@ class ScipFacts:
 
     def postings(self, symbol: int) -> Iterator[Posting]:
         found = self._value("scip_symbols", "hash", symbol)
-        return iter(()) if found is None else postings.unpack_symbol(found)
+        return iter(()) if found is None else fact_postings.unpack_symbol(found)
 
     def symbols(self) -> Iterator[tuple[int, bytes]]:
         """Hash and packed positions of every symbol, ascending."""
@@ -285,18 +287,18 @@ class ScipFacts:
 
     def name(self, symbol: int) -> bytes | None:
         found = self._value("scip_symbols", "hash", symbol)
-        return None if found is None else self._string(postings.name_of(found))
+        return None if found is None else self._string(fact_postings.name_of(found))
 
     def names(self) -> Iterator[tuple[int, bytes]]:
         """Hash and string of every symbol."""
         for (block,) in self._db.execute("SELECT data FROM scip_names ORDER BY block"):
-            for text in names.unpack_names(block):
-                yield symbols.hash64(text), text
+            for text in symbol_strings.unpack_names(block):
+                yield symbol_grammar.hash64(text), text
 
     def named(self, short: bytes) -> list[bytes]:
         """Symbols whose last descriptor has this name."""
-        found = self._value("scip_short", "key", symbols.hash64(short))
-        return [] if found is None else [self._string(at) for at in accumulate(postings.varints(found))]
+        found = self._value("scip_short", "key", symbol_grammar.hash64(short))
+        return [] if found is None else [self._string(at) for at in accumulate(fact_postings.varints(found))]
 
     def links(self, target: int) -> list[tuple[int, int, int]]:
         """(symbol, document, flags) of what relates to `target`."""
@@ -323,10 +325,10 @@ class ScipFacts:
         return b"" if row is None else row[0]
 
     def _string(self, number: int) -> bytes:
-        block, at = divmod(number, names.BLOCK)
+        block, at = divmod(number, symbol_strings.BLOCK)
         if block not in self._blocks:
             row = self._one("SELECT data FROM scip_names WHERE block = ?", block)
-            self._blocks[block] = names.unpack_names(row[0]) if row else []
+            self._blocks[block] = symbol_strings.unpack_names(row[0]) if row else []
         return self._blocks[block][at]
 
     def _value(self, table: str, column: str, key: int) -> bytes | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from gitindex.scip import postings
-from gitindex.scip.symbols import hash64, tail_name
+from gitindex.scip import fact_postings
+from gitindex.scip.symbol_grammar import hash64, tail_name
 from gitindex.segment.scipfacts import Ready, ScipFacts, ScipFile, ScipWriter
 
 
@@ -33,8 +33,8 @@ def merge(
             continue
         for head in documents:
             packed = facts.packed(head)
-            file = postings.open_file(packed.occurrences)
-            rows = np.array(list(postings.occurrences_of(file)), np.int32).reshape(-1, 6)
+            file = fact_postings.open_file(packed.occurrences)
+            rows = np.array(list(fact_postings.occurrences_of(file)), np.int32).reshape(-1, 6)
             positions = rows[rows[:, 0] < len(file.hashes)][:, [0, 1, 2, 5]]
             ready = Ready(packed, np.array(file.hashes, np.int64), positions)
             writer.add(ready, blob=head.blob, context=head.context, syntax=head.syntax)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gitindex.model.records import FileRecord
 from gitindex.model.rows import Extraction
 from gitindex.segment import tombstones
-from gitindex.segment.chunks import ChunkTableWriter
+from gitindex.segment.chunk_table import ChunkTableWriter
 from gitindex.segment.facts import FactsWriter
 
 if TYPE_CHECKING:

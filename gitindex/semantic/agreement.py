@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from gitindex.scip.symbols import Tail, tail
+from gitindex.scip.symbol_grammar import Tail, tail
 
 _KEYWORDS = frozenset(
     b"self this super Self cls base crate default new constructor module exports require init "

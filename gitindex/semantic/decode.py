@@ -21,17 +21,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gitindex.errors import UnsafePath
-from gitindex.extract.collection import no_collection
+from gitindex.extract.gc_pause import no_collection
 from gitindex.model.paths import path_key
-from gitindex.scip import schema, symbols
-from gitindex.scip.postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
+from gitindex.scip import schema, symbol_grammar
+from gitindex.scip.fact_postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
 from gitindex.scip.ranges import Ints
 from gitindex.scip.reader import IndexFile, Tool
 from gitindex.segment.scipsymbols import Symbols
 from gitindex.semantic import describe
 from gitindex.semantic.firstpass import BATCH_OCCURRENCES, FirstPass, Part, Small
 from gitindex.semantic.interning import Interner, Seen, SymbolTable, World, seen_in
-from gitindex.semantic.naming import NAMELESS, Naming
+from gitindex.semantic.package_names import NAMELESS, Naming
 
 __all__ = [
     "DEMOTED",
@@ -147,7 +147,7 @@ class Decoded:
         order = sorted(range(len(names)), key=names.__getitem__)
         numbered = {name: number for number, name in enumerate(dict.fromkeys(self._interner.names))}
         short = np.array([numbered[self._interner.names[at]] for at in order], np.int64)
-        keys = np.frombuffer(symbols.hash_all(numbered), "<i8")
+        keys = np.frombuffer(symbol_grammar.hash_all(numbered), "<i8")
         return Symbols(self._table.hashes[order], [names[at] for at in order], keys[short])
 
     def defines(self, symbol_hash: int) -> bool:
@@ -161,9 +161,9 @@ class Decoded:
     def externals(self) -> Iterator[tuple[int, bytes, describe.Description]]:
         """Symbols of other packages with the hover text the tool gave: hash, symbol, description."""
         for info in self._file.externals(schema.raw()):
-            if info.symbol and not symbols.is_local(info.symbol):
+            if info.symbol and not symbol_grammar.is_local(info.symbol):
                 name = self._world.normal(info.symbol)
-                yield symbols.hash64(name), name, describe.describe(name, info)
+                yield symbol_grammar.hash64(name), name, describe.describe(name, info)
 
     def documents(self) -> Iterator[Document]:
         """In order of path. Counts in `summary` are complete when it is exhausted."""

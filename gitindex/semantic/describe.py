@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from gitindex.scip import schema, symbols
+from gitindex.scip import schema, symbol_grammar
 from gitindex.scip.kinds import kind_of
 
 MAX_SIGNATURE = 1000
@@ -27,7 +27,7 @@ class Description(NamedTuple):
 
 
 def describe(symbol: bytes, info: Any) -> Description:
-    last = symbols.tail(symbol)
+    last = symbol_grammar.tail(symbol)
     name = last.name if last else b""
     if info is None:
         return Description(kind_of(0, symbol, last), name.decode("utf-8", "replace"), "", "")
@@ -52,7 +52,9 @@ def hover(info: Any) -> tuple[str, str]:
 
 def links(info: Any) -> list[tuple[bytes, int]]:
     """(target, flags) of a symbol's relationships to global symbols."""
-    return [(link.symbol, _flags(link)) for link in info.relationships if not symbols.is_local(link.symbol)]
+    return [
+        (link.symbol, _flags(link)) for link in info.relationships if not symbol_grammar.is_local(link.symbol)
+    ]
 
 
 def _flags(link: Any) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitindex.scip.postings import DEFINITION, EXACT, QUALITY_SHIFT
+from gitindex.scip.fact_postings import DEFINITION, EXACT, QUALITY_SHIFT
 
 if TYPE_CHECKING:
     from gitindex.semantic.decode import Document

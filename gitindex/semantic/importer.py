@@ -16,24 +16,24 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import LeaseHeld, SemanticError, StoreCorrupt
-from gitindex.extract.collection import no_collection
+from gitindex.extract.gc_pause import no_collection
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.scip.reader import IndexFile
-from gitindex.segment import chunks, overlay, scipfacts
+from gitindex.segment import chunk_table, overlay, scipfacts
 from gitindex.segment.scipfacts import Ready, ScipWriter
 from gitindex.segment.writer import SegmentWriter, Written
-from gitindex.semantic import scope as lattice
-from gitindex.semantic import shares
+from gitindex.semantic import parallel_read
+from gitindex.semantic import refresh_scope as lattice
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.decode import Decoded, ReadBlob
 from gitindex.semantic.describe import Description
-from gitindex.semantic.naming import NAMELESS, Naming
-from gitindex.semantic.scope import Scope
-from gitindex.semantic.shares import HelperLost, Order, Team
-from gitindex.store import clone, lease, manifests, publish, state, steps
+from gitindex.semantic.package_names import NAMELESS, Naming
+from gitindex.semantic.parallel_read import HelperLost, Order, Team
+from gitindex.semantic.refresh_scope import Scope
+from gitindex.store import clone, lease, manifests, publish, steps, store_state
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SEMANTIC, SnapshotView, open_active
 
@@ -143,7 +143,7 @@ def _write(
     try:
         with IndexFile(source.file) as file, _assistance(view, source, file) as team:
             prepare()
-            chunks.load()  # while the helper starts
+            chunk_table.load()  # while the helper starts
             return _write_with(team, file, view, source, target, segment, confirm)
     except HelperLost:
         target.unlink()
@@ -154,11 +154,11 @@ def _write(
 @contextmanager
 def _assistance(view: SnapshotView, source: Source, file: IndexFile) -> Iterator[Team | None]:
     """A helper for a large file where there is a second core."""
-    if source.repo is None or not shares.worth_it(source.file):
+    if source.repo is None or not parallel_read.worth_it(source.file):
         yield None
         return
-    with shares.helper() as helper:
-        ours, theirs = shares.halves(file, source.prefix)
+    with parallel_read.helper() as helper:
+        ours, theirs = parallel_read.halves(file, source.prefix)
         stored, own = tuple(view.scip.paths), context_key(source.context)
         blobs = dict(source.blobs)
         helper.begin(
@@ -202,7 +202,7 @@ def _write_with(
 
 
 def _decoded(team: Team | None, view: SnapshotView, source: Source, file: IndexFile) -> Decoded:
-    known = shares.known_elsewhere(view.scip, context_key(source.context))
+    known = parallel_read.known_elsewhere(view.scip, context_key(source.context))
     only, exchange = (team.ours, team.helper.exchange) if team is not None else (None, None)
     return Decoded(
         file,
@@ -268,7 +268,7 @@ def _external(told: Description) -> bytes:
 
 def stage(now: SnapshotView, folder: Path, writer: SegmentWriter, snapshot_id: str) -> publish.Staged:
     """Beside the documents: a table with the marker, the parent's words and overlay."""
-    payload = dict(now.marker() or {}) | {"runId": snapshot_id, "completedAt": state.now()}
+    payload = dict(now.marker() or {}) | {"runId": snapshot_id, "completedAt": store_state.now()}
     steps.reach("publish.chunks")
     writer.write_table(payload)
     steps.reach("publish.facts")
@@ -311,7 +311,7 @@ def composer(now: Manifest, txn: str, epoch: int, entries: Entries) -> publish.C
             now,
             snapshot_id=txn,
             parent_snapshot_id=now.snapshot_id,
-            created_at=state.now(),
+            created_at=store_state.now(),
             lease_epoch=epoch,
             segments=(*now.segments, *segments),
             lexical=words,

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gitindex.scip import symbols
-from gitindex.scip.symbols import Tail, tail
-from gitindex.semantic.naming import Naming
+from gitindex.scip import symbol_grammar
+from gitindex.scip.symbol_grammar import Tail, tail
+from gitindex.semantic.package_names import Naming
 
 # No doubled space, which would be part of a field.
 _PLAIN_HEAD = re.compile(rb"(?:[^ ]+ ){4}(?=.)", re.DOTALL)
@@ -50,7 +50,7 @@ class Interner:
             self.local_count += 1
             return self.EMPTY - self.local_count
         self.strings.append(symbol)
-        self.names.append(symbols.tail_name(symbol))
+        self.names.append(symbol_grammar.tail_name(symbol))
         return len(self.strings) - 1
 
     def tail_of(self, number: int) -> Tail | None:
@@ -119,7 +119,7 @@ class World:
         package = _package(head)
         if package not in self._seen.packages and not self._naming.owns(package):
             return head
-        changed = symbols.without_version(self._naming.renamed(package) + head[len(package) :])
+        changed = symbol_grammar.without_version(self._naming.renamed(package) + head[len(package) :])
         return head if changed == head else changed
 
     def normal(self, symbol: bytes) -> bytes:
@@ -133,7 +133,7 @@ class World:
         symbol, last = self._interner.strings[number], self._interner.tail_of(number)
         if last is None or last.suffix in ("parameter", "type_parameter"):
             return None
-        base = symbol[: last.start] + symbols.quote(text)
+        base = symbol[: last.start] + symbol_grammar.quote(text)
         candidates = (base + end for end in (symbol[last.end :], b"#", b"().", b"."))
         found = next((candidate for candidate in candidates if self._stands(candidate)), None)
         return None if found is None else self._interner.ids[found]
@@ -141,7 +141,7 @@ class World:
     def _stands(self, symbol: bytes) -> bool:
         if symbol in self._seen.defined or symbol in self._described:
             return True
-        return self.known(symbols.hash64(self.normal(symbol)))
+        return self.known(symbol_grammar.hash64(self.normal(symbol)))
 
 
 class SymbolTable:
@@ -156,7 +156,7 @@ class SymbolTable:
             self.names = [
                 new[head] + symbol[len(head) :] for symbol, head in zip(strings, heads, strict=True)
             ]
-        self.hashes: npt.NDArray[np.int64] = np.frombuffer(symbols.hash_all(self.names), "<i8")
+        self.hashes: npt.NDArray[np.int64] = np.frombuffer(symbol_grammar.hash_all(self.names), "<i8")
         # Ascending by hash: files number their symbols by it.
         self.sorted_hashes = np.unique(self.hashes)
         self.rank = np.searchsorted(self.sorted_hashes, self.hashes)
@@ -171,17 +171,19 @@ class SymbolTable:
 
     def hash_of(self, symbol: bytes) -> int:
         number = self._interner.ids.get(symbol)
-        return symbols.hash64(self._world.normal(symbol)) if number is None else int(self.hashes[number])
+        return (
+            symbol_grammar.hash64(self._world.normal(symbol)) if number is None else int(self.hashes[number])
+        )
 
 
 def _head(symbol: bytes) -> bytes:
     """Scheme, manager, package and version, with the space that ends them."""
     if plain := _PLAIN_HEAD.match(symbol):
         return plain[0]
-    parts = symbols.split_version(symbol)
+    parts = symbol_grammar.split_version(symbol)
     return symbol if parts is None else parts[0] + parts[1] + b" "
 
 
 def _package(head: bytes) -> bytes:
-    parts = symbols.split_version(head)
+    parts = symbol_grammar.split_version(head)
     return head if parts is None else parts[0]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gitindex.model.foreign import argument
-from gitindex.semantic.state import Certainty, FileFacts, FileState, Freshness
+from gitindex.semantic.file_state import Certainty, FileFacts, FileState, Freshness
 
 ALLOWED, NEEDS_DECISION, BLOCKED = "allowed", "needs_decision", "blocked"
 

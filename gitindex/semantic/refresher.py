@@ -21,15 +21,15 @@ from gitindex.errors import GitindexError, LeaseHeld, LeaseLost, SemanticError
 from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
-from gitindex.semantic import checkout, contexts, indexing, naming, nodemodules, pythonenv
+from gitindex.semantic import checkout, contexts, indexer_run, nodemodules, package_names, pythonenv
 from gitindex.semantic.checkout import MAX_FILE_BYTES, BlobReader, Checkout
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.importer import Imported, Source, context_key, import_documents
-from gitindex.semantic.indexers.base import Run
+from gitindex.semantic.indexer_run import Bench, Indexed
+from gitindex.semantic.indexers.adapter import Run
 from gitindex.semantic.indexers.registry import indexer_for
-from gitindex.semantic.indexing import Bench, Indexed
-from gitindex.semantic.jobs import Job
-from gitindex.semantic.worker import NoLongerCurrent, Steps
+from gitindex.semantic.job_queue import Job
+from gitindex.semantic.job_worker import NoLongerCurrent, Steps
 from gitindex.store import staging, steps
 from gitindex.store.layout import Layout
 
@@ -118,7 +118,7 @@ class Refresher:
             work = scratch / "work"
             work.mkdir()
             run = self._described(context, made, work)
-            indexed = indexing.index(
+            indexed = indexer_run.index(
                 indexer_for(context.language), run, self.bench, _seldom(alive, self.clock)
             )
             return Output(context, stack, indexed)
@@ -199,7 +199,7 @@ class Refresher:
         }
         read = BlobReader(owned, self.objects, MAX_FILE_BYTES)
         everything = BlobReader(self._blobs, self.objects, MAX_FILE_BYTES)
-        called = naming.of(context, self._blobs, everything)
+        called = package_names.of(context, self._blobs, everything)
         return Source(
             indexed.output, indexed.prefix, context, owned, read, job.scope, about, called, self.repo
         )

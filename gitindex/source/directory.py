@@ -15,8 +15,8 @@ from gitindex.files.walk import DIRECTORY_MODE, NESTED_MODE, Found, walk
 from gitindex.model.manifest import GitFailure, GitState
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import Skip
-from gitindex.source.candidate import LINK, NESTED, Candidate, Content, by_key, candidate
-from gitindex.source.work import identify, lstat, read_work
+from gitindex.source.source_file import LINK, NESTED, Candidate, Content, by_key, candidate
+from gitindex.source.worktree_files import identify, lstat, read_work
 
 _GIT = b".git"
 

@@ -20,9 +20,9 @@ from gitindex.git.status import CLOSED, Looking, Seen
 from gitindex.model.manifest import GitState
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import Skip
-from gitindex.source.candidate import LINK, NESTED, Candidate, Content, by_key, candidate
 from gitindex.source.nested import Nested
-from gitindex.source.work import identify, lstat, read_work
+from gitindex.source.source_file import LINK, NESTED, Candidate, Content, by_key, candidate
+from gitindex.source.worktree_files import identify, lstat, read_work
 
 EMPTY_TREE = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",

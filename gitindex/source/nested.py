@@ -14,10 +14,10 @@ from stat import S_ISDIR, S_ISREG
 
 from gitindex.errors import GitError
 from gitindex.files.safeopen import ReadError, Root
-from gitindex.git.limits import few_enough
 from gitindex.git.objects import Blob, Objects, open_objects
 from gitindex.git.repo import Repo, discover, head, resolve
-from gitindex.source.candidate import NESTED, SUBMODULE, Candidate, candidate
+from gitindex.git.tree_limits import few_enough
+from gitindex.source.source_file import NESTED, SUBMODULE, Candidate, candidate
 
 
 class Nested:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gitindex.model.manifest import Artifact, Manifest, Origin
-from gitindex.segment import lexical
+from gitindex.segment import lexical_index
 from gitindex.store import atomic, steps
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
@@ -23,7 +23,7 @@ def clone_lexical(parent: Manifest, verifier: Verifier, target: Path) -> dict[in
     for artifact in parent.lexical:
         source = verifier.path(artifact)
         copy = target / source.name
-        if source.name in lexical.REWRITTEN:
+        if source.name in lexical_index.REWRITTEN:
             shutil.copyfile(source, copy)
         else:
             atomic.link_or_copy(source, copy)
@@ -64,7 +64,7 @@ def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Mani
 def prepare_locks(layout: Layout, manifest: Manifest) -> list[Path]:
     """Whoever opens a lexical index first makes its lock file, with whatever umask it has: so it is there already."""
     folders = {(layout.base / artifact.path).parent for artifact in manifest.lexical}
-    locks = [folder / lexical.META_LOCK for folder in folders]
+    locks = [folder / lexical_index.META_LOCK for folder in folders]
     missing = [lock for lock in locks if not lock.exists()]
     for lock in missing:
         atomic.create_missing(lock)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gitindex.model.manifest import Manifest, Segment
-from gitindex.segment import chunks, tombstones
+from gitindex.segment import chunk_table, tombstones
 from gitindex.segment.facts import Facts
 from gitindex.store.layout import Layout
 
@@ -33,12 +33,12 @@ def find_flaws(
     """
     table = layout.table(segment.id)
     name = table.relative_to(layout.base).as_posix()
-    opened = chunks.open_table(table)
-    flaw = chunks.find_schema_flaw(opened.schema, dimension)
+    opened = chunk_table.open_table(table)
+    flaw = chunk_table.find_schema_flaw(opened.schema, dimension)
     if flaw:
         yield Flaw(SCHEMA, f"table {table.name} {flaw}", name)
         return
-    rows = opened.count_rows() - (chunks.count_markers(opened) if markers is None else markers)
+    rows = opened.count_rows() - (chunk_table.count_markers(opened) if markers is None else markers)
     yield from _compare(segment, "rows", segment.rows, "its table", rows, name)
     yield from _compare_facts(layout, segment)
     if segment.tombstones is not None:

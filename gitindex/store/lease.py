@@ -27,7 +27,7 @@ from gitindex.errors import GitindexError, LeaseHeld, LeaseLost, StoreCorrupt
 from gitindex.model import versions
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
-from gitindex.store import atomic, capability, manifests, sealed, staging
+from gitindex.store import atomic, capability, manifests, sealed_json, staging
 from gitindex.store.clock import boot_id
 from gitindex.store.layout import Layout
 
@@ -189,7 +189,7 @@ def read(layout: Layout) -> LeaseState | None:
     try:
         data: dict[str, Any] = json.loads(raw)
         versions.check("writer_lease", data.get("schema_version"), str(layout.lease))
-        data = sealed.opened(data)
+        data = sealed_json.opened(data)
         del data["schema_version"]
         return LeaseState(**data)
     except (ValueError, TypeError, AttributeError) as error:
@@ -242,7 +242,7 @@ class Guard:
         """Raises LeaseLost when the guard was broken since it was taken: what was read then is outdated."""
         value = {"schema_version": versions.MATRIX["writer_lease"].current, **asdict(state)}
         with self.fence():
-            sealed.write(self._layout.lease, value)
+            sealed_json.write(self._layout.lease, value)
 
     def release(self) -> None:
         with contextlib.suppress(LeaseHeld), _breaker(self._layout):  # else it goes stale

@@ -10,7 +10,7 @@ from typing import Any
 
 from gitindex.store import atomic
 from gitindex.store.layout import Layout
-from gitindex.store.state import now
+from gitindex.store.store_state import now
 
 MAX_BYTES = 1 << 20
 KEEP = 3

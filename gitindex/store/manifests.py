@@ -13,7 +13,7 @@ from gitindex.model import manifest as manifest_model
 from gitindex.model import versions
 from gitindex.model.ids import born_ms, ulid
 from gitindex.model.manifest import Manifest
-from gitindex.store import atomic, clock, replaced, sealed, state
+from gitindex.store import atomic, clock, replaced, sealed_json, store_state
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 
@@ -31,7 +31,7 @@ def read(layout: Layout, snapshot_id: str) -> Manifest:
         raise StoreCorrupt(f"manifest {path} is not JSON: {error}", hint="gitindex repair") from error
     found = manifest_model.from_json(data, str(path))  # its version first: another release may seal otherwise
     try:
-        sealed.opened(data)
+        sealed_json.opened(data)
     except ValueError as error:
         raise StoreCorrupt(f"manifest {path} {error}", hint="gitindex repair") from error
     if found.snapshot_id != snapshot_id:
@@ -41,7 +41,7 @@ def read(layout: Layout, snapshot_id: str) -> Manifest:
 
 def write(layout: Layout, manifest: Manifest) -> Path:
     path = layout.manifest(manifest.snapshot_id)
-    sealed.write(path, manifest.to_json())
+    sealed_json.write(path, manifest.to_json())
     atomic.sync_directory(layout.snapshots)
     return path
 
@@ -101,7 +101,7 @@ def highest_epoch(layout: Layout, snapshot_ids: Iterable[str]) -> int:
 
 def _never_published(layout: Layout) -> bool:
     """No pointer because there never was one: what lies here is of a first publish that died before its swap."""
-    known = state.read(layout)
+    known = store_state.read(layout)
     return not ids(layout) if known is None else known.active_snapshot_id is None
 
 

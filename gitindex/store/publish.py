@@ -16,10 +16,10 @@ from pathlib import Path
 
 from gitindex.errors import GateRefused, IntegrityError, LeaseHeld, LeaseLost
 from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
-from gitindex.segment import chunks, lexical
+from gitindex.segment import chunk_table, lexical_index
 from gitindex.segment.facts import Facts
 from gitindex.segment.writer import Written
-from gitindex.store import atomic, contents, integrity, manifests, staging, state, steps
+from gitindex.store import atomic, contents, integrity, manifests, staging, steps, store_state
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.lease import Lease
@@ -47,7 +47,7 @@ def transaction(layout: Layout, txn: str, lease: Lease | None = None) -> Iterato
 
     Raises IncompatibleVersion for a store of another release (ST-6).
     """
-    state.read(layout)
+    store_state.read(layout)
     steps.reach("publish.stage")
     with staging.transaction(layout, txn, lease.epoch if lease else 0) as folder:
         yield folder
@@ -166,7 +166,7 @@ def _install(
     held = {written.id: _install_segment(layout, staged, written) for written in staged.segments}
     words = layout.lexical(snapshot_id)
     atomic.move(staged.folder / "lexical", words)
-    listed = lexical.files(words)
+    listed = lexical_index.files(words)
     known = {path: staged.linked.get(path.stat().st_ino) for path in listed}
     home = layout.snapshot(snapshot_id)
     atomic.make_folder(home)
@@ -239,7 +239,7 @@ def _read_back(layout: Layout, manifest: Manifest) -> Manifest:
 
 
 def _check_counts(layout: Layout, manifest: Manifest) -> None:
-    documents = lexical.LexicalIndex(layout.lexical(manifest.snapshot_id)).documents
+    documents = lexical_index.LexicalIndex(layout.lexical(manifest.snapshot_id)).documents
     if documents != manifest.counts.chunks_indexed:
         raise GateRefused(
             f"the lexical index holds {documents} chunks, the manifest counts {manifest.counts.chunks_indexed}",
@@ -266,7 +266,7 @@ def _refuse_flaws(flaws: Iterable[contents.Flaw]) -> None:
 
 def _check_marker(layout: Layout, manifest: Manifest) -> None:
     """The newest table proves this very snapshot (C-4): from here on its checksum stands for the proof."""
-    marker = chunks.read_marker(layout.table(manifest.segments[-1].id))
+    marker = chunk_table.read_marker(layout.table(manifest.segments[-1].id))
     if marker is None or marker.get("runId") != manifest.snapshot_id:
         raise GateRefused(f"snapshot {manifest.snapshot_id} has no completion marker", hint="gitindex sync")
 
@@ -292,7 +292,7 @@ def _settle(layout: Layout, lease: Lease, manifest: Manifest) -> None:
     """What may be lost in a crash: notes that save hashing, and the state file that manifests can rebuild."""
     with suppress(LeaseLost, LeaseHeld), lease.fenced():  # what a later writer left is newer
         integrity.note_verified(layout, manifest.artifacts())
-        current = state.read(layout)
+        current = store_state.read(layout)
         if current is not None:
-            state.write(layout, state.published(current, manifest))
-    state.touch_used(layout)
+            store_state.write(layout, store_state.published(current, manifest))
+    store_state.touch_used(layout)

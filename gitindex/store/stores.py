@@ -9,9 +9,9 @@ from pathlib import Path
 from gitindex.errors import GitindexError, UsageError
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
-from gitindex.store import acl, atomic, capability, manifests, ownership, state
+from gitindex.store import acl, atomic, capability, manifests, ownership, store_state
 from gitindex.store.layout import Layout, data_dir, store_id
-from gitindex.store.state import StoreState
+from gitindex.store.store_state import StoreState
 
 
 @frozen
@@ -39,7 +39,7 @@ def existing(layout: Layout, mode: str) -> StoreState | None:
     Raises UsageError when it is of the other mode, ForeignStore when it is not this user's.
     """
     ownership.check(layout, mode)
-    found = state.read(layout)
+    found = store_state.read(layout)
     if found is None or not layout.readers.exists():
         return None
     if found.mode != mode:
@@ -67,7 +67,7 @@ def create(layout: Layout, fresh: StoreState) -> StoreState:
         if fresh.mode == "shared":
             capability.check_shareable(layout)
         atomic.create_missing(layout.readers)
-        state.write(layout, fresh)
+        store_state.write(layout, fresh)
     return fresh
 
 
@@ -101,7 +101,7 @@ def describe(layout: Layout, mode: str) -> StoreInfo:
     """Never fails: of a damaged store, or of somebody else's, what cannot be read is said to be unknown."""
     foreign = ownership.problem(layout, mode)
     try:
-        found = state.read(layout) if foreign is None else None
+        found = store_state.read(layout) if foreign is None else None
     except GitindexError:
         found = None
     return StoreInfo(
@@ -109,7 +109,7 @@ def describe(layout: Layout, mode: str) -> StoreInfo:
         config_fingerprint=found.config_fingerprint if found else layout.id.rsplit("__", 1)[-1],
         canonical_root=found.canonical_root if found else "unknown",
         created_at=found.created_at if found else "unknown",
-        last_used_at=datetime.fromtimestamp(state.last_used(layout), UTC).isoformat(timespec="seconds"),
+        last_used_at=datetime.fromtimestamp(store_state.last_used(layout), UTC).isoformat(timespec="seconds"),
         size_bytes=atomic.tree_size(layout.base),
         active_snapshot_id=manifests.active_id(layout) if foreign is None else None,
         mode=found.mode if found else "unknown",
@@ -126,13 +126,13 @@ def siblings(home: Path, layout: Layout, fresh: StoreState) -> list[Layout]:
     for other in believed(home, fresh.mode):
         if other.id == layout.id or not other.id.endswith(f"__{fresh.config_fingerprint[:16]}"):
             continue
-        theirs = state.read(other)
+        theirs = store_state.read(other)
         if theirs is None or theirs.mode != fresh.mode:
             continue
         same_clone = bool(fresh.common_dir) and theirs.common_dir == fresh.common_dir
         if same_clone or set(theirs.repository) & set(fresh.repository):
             found.append(other)
-    return sorted(found, key=state.last_used, reverse=True)
+    return sorted(found, key=store_state.last_used, reverse=True)
 
 
 def remove(layout: Layout) -> None:

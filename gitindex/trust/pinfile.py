@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gitindex.errors import ConfigError, LeaseHeld
 from gitindex.model.foreign import argument, one_line
-from gitindex.trust import ownfile, pinjson
+from gitindex.trust import pinjson, private_file
 from gitindex.trust.pins import RepositoryTrust
 from gitindex.trust.scopes import Change, Clone, Pins
 from gitindex.trust.strictjson import MalformedError
@@ -29,7 +29,7 @@ def load(path: Path) -> Pins:
 
     Raises Untrusted when others may write the file or its folder, ConfigError when it is not what `update` wrote.
     """
-    data = ownfile.read(path)
+    data = private_file.read(path)
     if data is None:
         return Pins()
     try:
@@ -52,7 +52,7 @@ def _rewrite(path: Path, change: Callable[[Pins], Pins]) -> Pins:
     """Raises what `load` raises, and ConfigError when the file cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        ownfile.check_folder(path.parent)
+        private_file.check_folder(path.parent)
         with _locked(path.with_name(path.name + ".lock")):
             pins = load(path)
             changed = change(pins)

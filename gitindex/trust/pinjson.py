@@ -14,7 +14,6 @@ from gitindex.model.versions import TRUST_FILE_VERSION
 from gitindex.trust import strictjson
 from gitindex.trust.claim import REPOSITORY
 from gitindex.trust.keys import parse_public
-from gitindex.trust.ownfile import MAX_BYTES
 from gitindex.trust.pins import (
     MAX_THRESHOLD,
     MAX_TRUSTED,
@@ -24,6 +23,7 @@ from gitindex.trust.pins import (
     TrustedKey,
     settle,
 )
+from gitindex.trust.private_file import MAX_BYTES
 from gitindex.trust.scopes import ClonePin, Damaged, Pins
 from gitindex.trust.strictjson import MalformedError
 

@@ -16,9 +16,9 @@ from gitindex.errors import StoreCorrupt
 from gitindex.model import paths
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.model.records import FileRecord, OverlayEntry
-from gitindex.segment import chunks, overlay, tombstones
+from gitindex.segment import chunk_table, overlay, tombstones
 from gitindex.segment.facts import Facts
-from gitindex.segment.lexical import LexicalIndex
+from gitindex.segment.lexical_index import LexicalIndex
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from gitindex.view.scip import ScipView
+    from gitindex.view.exact_facts import ScipView
 
 
 SEMANTIC = "semantic"  # a segment that holds documents of `scip` and nothing else
@@ -174,7 +174,9 @@ class SnapshotView:
         if self._scip is None:
             artifacts = (artifact for segment in self.manifest.segments for artifact in segment.artifacts)
             found = [self.verifier.path(item) for item in artifacts if item.path.endswith("/scip.sqlite")]
-            from gitindex.view.scip import ScipView  # late: words and vectors need no exact facts (UI-3)
+            from gitindex.view.exact_facts import (
+                ScipView,  # late: words and vectors need no exact facts (UI-3)
+            )
 
             self._scip = ScipView(found, self._content)
         return self._scip
@@ -197,7 +199,7 @@ class SnapshotView:
         """Live chunk rows of one segment; `columns` must include path_key."""
         import pyarrow as pa
 
-        for batch in chunks.batches(self._table(at), columns, self.manifest.dimension):
+        for batch in chunk_table.batches(self._table(at), columns, self.manifest.dimension):
             keep = [self.live(at, path) for path in batch.column("path_key").to_pylist()]
             kept = batch.filter(pa.array(keep, pa.bool_()))
             if kept.num_rows:
@@ -211,7 +213,7 @@ class SnapshotView:
         names: dict[str, list[Any]] = {column: [] for column in columns}
         graves = self._graves()
         for at in range(len(self.manifest.segments)):
-            matrix, found = chunks.vectors(self._table(at), columns, self.manifest.dimension)
+            matrix, found = chunk_table.vectors(self._table(at), columns, self.manifest.dimension)
             keep = [row for row, path in enumerate(found["path_key"]) if graves.get(path, -1) <= at]
             if len(keep) < len(matrix):
                 matrix = matrix[keep]
@@ -226,7 +228,7 @@ class SnapshotView:
     def marker(self) -> dict[str, Any] | None:
         """The completion marker in the newest table (C-4)."""
         newest = self._table(len(self.manifest.segments) - 1)
-        return chunks.read_marker(newest, self.manifest.dimension)
+        return chunk_table.read_marker(newest, self.manifest.dimension)
 
     def newest_table_noted(self) -> bool:
         """Is every file of the newest table the very file its publisher finished and noted?"""

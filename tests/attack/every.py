@@ -19,7 +19,7 @@ from gitindex.cli.boundary import guarded
 from gitindex.cli.main import COMMANDS, group
 from gitindex.config import environment
 from gitindex.errors import GitindexError
-from gitindex.mcp.schema import TOOLS, ToolSpec
+from gitindex.mcp.tool_schemas import TOOLS, ToolSpec
 from gitindex.mcp.tools import Tools
 
 _SECONDS = 60

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import PublishBlocked
-from gitindex.ops.outgoing import check_event
+from gitindex.ops.sharing.push_checks import check_event
 from tests.attack.hostilemodules import create, stub_indexer
 from tests.gitrepo import GitRepo
 from tests.share.expressions import holds

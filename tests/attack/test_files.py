@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gitindex.extract import frontmatter, limits
-from gitindex.extract.limits import Allowance
+from gitindex.extract import file_limits, frontmatter
+from gitindex.extract.file_limits import Allowance
 from gitindex.indexing import extractionpool
 from gitindex.model.settings import IndexSettings
 from tests import harness
@@ -110,7 +110,7 @@ def test_many_slow_files_use_up_a_budget_and_the_next_sync_goes_on(
     repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thousand slow files must not keep a hook busy for hours; what they displaced is made up for."""
-    monkeypatch.setattr(limits, "_SLOW_SECONDS", 2.0)
+    monkeypatch.setattr(file_limits, "_SLOW_SECONDS", 2.0)
     monkeypatch.setattr(Allowance.__init__, "__defaults__", (2.0,))
     repo.commit("slow", **{"a.rs": SLOW, "b.rs": b" " + SLOW, "c.rs": "fn last() {}\n"})
     harness.index(repo.root, tmp_path / "home")

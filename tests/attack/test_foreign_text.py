@@ -16,7 +16,7 @@ from gitindex.errors import ConfigError, GitindexError, PublishBlocked
 from gitindex.mcp import render
 from gitindex.mcp.server import Service
 from gitindex.model import foreign
-from gitindex.ops.outgoing import Allowed, check_branch
+from gitindex.ops.sharing.push_checks import Allowed, check_branch
 from tests import harness
 from tests.gitrepo import GitRepo
 from tests.hostile.test_terminal import on_terminal

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitindex.config import environment
-from gitindex.source.candidate import SUBMODULE, candidate
 from gitindex.source.nested import Nested
+from gitindex.source.source_file import SUBMODULE, candidate
 from tests import harness
 from tests.attack.canary import Canary
 from tests.gitrepo import GitRepo

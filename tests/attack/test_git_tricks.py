@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.cli.main import COMMANDS
-from gitindex.mcp.schema import TOOLS
+from gitindex.mcp.tool_schemas import TOOLS
 from tests.attack import every
 from tests.attack.canary import Canary, embedded
 from tests.attack.otherusers import find_open_directory

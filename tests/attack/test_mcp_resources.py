@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from gitindex.config import environment
-from gitindex.lifecycle import due, tiers
+from gitindex.lifecycle import maintenance_due, tiers
 from gitindex.mcp import memory
 from gitindex.mcp.server import Service
-from gitindex.ops import engines
+from gitindex.ops.answers import search_engines
 from gitindex.search.request import Request
 from gitindex.store import manifests
 from tests.gitrepo import GitRepo
@@ -69,15 +69,15 @@ def test_an_engine_is_not_closed_under_a_question(indexed: GitRepo) -> None:
     """EN-8: the question that began before a sync ends as it began; then the engine is closed."""
     opened = codebase(indexed.root)
     request = Request(query="alpha", mode="symbol")
-    with view(indexed.root) as before, engines.engine(opened, before, lambda _settings: None) as old:
+    with view(indexed.root) as before, search_engines.engine(opened, before, lambda _settings: None) as old:
         assert old.search(request).hits
         indexed.write("c.py", "def alpha():\n    return 3\n")
         index(indexed.root)
-        with view(indexed.root) as after, engines.engine(opened, after, lambda _settings: None) as new:
+        with view(indexed.root) as after, search_engines.engine(opened, after, lambda _settings: None) as new:
             assert len(new.search(request).hits) == 2
             assert len(old.search(request).hits) == 1
     assert old.view._facts == {}
-    engines.close(opened)
+    search_engines.close(opened)
     assert new.view._facts == {}
     assert open_files(opened.layout.base) == []
 
@@ -85,7 +85,7 @@ def test_an_engine_is_not_closed_under_a_question(indexed: GitRepo) -> None:
 def test_syncs_over_mcp_compact(indexed: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     """EN-8, SN-8: a server that only ever syncs does not pile up segments."""
     most = tiers.MOST_KEPT + 2
-    monkeypatch.setattr(due, "OVERDUE_SEGMENTS", most)
+    monkeypatch.setattr(maintenance_due, "OVERDUE_SEGMENTS", most)
     service = Service(environment(), indexed.root)
     layout = codebase(indexed.root).layout
     for number in range(most + 3):

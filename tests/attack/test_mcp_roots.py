@@ -14,8 +14,8 @@ import pytest
 
 from gitindex.config import environment
 from gitindex.mcp import roots
-from gitindex.mcp.schema import TOOLS
 from gitindex.mcp.server import Service, _tool
+from gitindex.mcp.tool_schemas import TOOLS
 from tests.gitrepo import GitRepo
 from tests.harness import index
 

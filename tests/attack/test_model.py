@@ -11,7 +11,7 @@ import pytest
 
 from gitindex.config import environment
 from gitindex.errors import ConfigError, EmbeddingError
-from gitindex.extract.embed.registry import open_embedder
+from gitindex.extract.embed.embedders import open_embedder
 from gitindex.model.settings import EmbedSettings
 from gitindex.ops import models
 from gitindex.ops.codebase import open_codebase

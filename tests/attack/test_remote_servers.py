@@ -18,13 +18,13 @@ from gitindex.errors import (
     RemoteRedirected,
     RemoteTooSlow,
 )
-from gitindex.ops import trust
-from gitindex.ops.trust import Wish
-from gitindex.remote import gc, objects
+from gitindex.ops.sharing import trusted_keys
+from gitindex.ops.sharing.trusted_keys import Wish
+from gitindex.remote import collection, stored_objects
 from gitindex.remote.connect import open_transport
 from gitindex.remote.download import Wanted, download
-from gitindex.remote.objects import Packed
 from gitindex.remote.probe import Search
+from gitindex.remote.stored_objects import Packed
 from gitindex.remote.transport import Patience, RemoteOptions, Transport, get
 from gitindex.remote.upload import Outgoing, present, upload
 from tests.attack.hostile_server import HostileServer, Request
@@ -122,7 +122,7 @@ def test_a_listing_of_ever_new_keys_ends_at_its_deadline() -> None:
 
     with HostileServer(answer) as server:
         transport = connect(server, call_seconds=FAR)
-        assert isinstance(raised(lambda: gc.take_stock(transport, NAMES)), RemoteTooSlow)
+        assert isinstance(raised(lambda: collection.take_stock(transport, NAMES)), RemoteTooSlow)
         patient = connect(server, call_seconds=FAR, list_seconds=FAR)
         commits = [f"{number:040x}" for number in range(200)]
         search = Search(patient, NAMES, FINGERPRINT, patience=replace(HASTY, search_seconds=5.0))
@@ -216,7 +216,7 @@ def test_answers_that_each_come_in_time_share_one_deadline(tmp_path: Path) -> No
     """EN-8: every single answer is quick enough; one after the other they would go on for a multiple of what is allowed."""
     raw = tmp_path / "raw"
     raw.write_bytes(b"content")
-    packed = objects.pack_file(raw, tmp_path / "packed")
+    packed = stored_objects.pack_file(raw, tmp_path / "packed")
     stored = (tmp_path / "packed").read_bytes()
 
     def late(request: Request) -> None:
@@ -275,10 +275,10 @@ def test_a_fetch_ends_and_leaves_the_index_as_it_was(
         through = replace(team.mate, endpoint=server.endpoint)
         index(repo.root, through.home)
         team.trust(repo, environment=through)
-        trust.add(repo.root, through, Wish(remote=team.url))
+        trusted_keys.add(repo.root, through, Wish(remote=team.url))
         before = team.store(through)
         if answer is Request.drip_headers:
-            monkeypatch.setattr("gitindex.ops.published.Search", hurried)
+            monkeypatch.setattr("gitindex.ops.sharing.published_snapshots.Search", hurried)
         error = raised(lambda: team.fetch(repo, through))
         assert isinstance(error, wanted)
         assert error.exit_code == 6

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gitindex.errors import LeaseHeld, LeaseLost
-from gitindex.store import lease, manifests, sealed, steps
+from gitindex.store import lease, manifests, sealed_json, steps
 from gitindex.store.layout import Layout
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -49,7 +49,7 @@ def state_of(data: dict[str, Any]) -> lease.LeaseState:
 
 def write(layout: Layout, state: lease.LeaseState) -> None:
     """Put a lease file there, as another process would."""
-    sealed.write(layout.lease, {"schema_version": 1, **asdict(state)})
+    sealed_json.write(layout.lease, {"schema_version": 1, **asdict(state)})
 
 
 HOLD = """

@@ -15,8 +15,8 @@ import pytest
 
 from gitindex.config import environment
 from gitindex.errors import ConfigError, ForeignStore
-from gitindex.ops import obtain
 from gitindex.ops.codebase import open_codebase
+from gitindex.ops.sharing import download_snapshot
 from gitindex.store.layout import Layout
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -175,7 +175,10 @@ def test_a_download_area_of_somebody_else(home: Path) -> None:
     area = home / ".gitindex/fetch/some-repository"
     area.mkdir(parents=True)
     give_away(area)
-    with pytest.raises(ForeignStore, match="belongs to"), obtain.opened(home / ".gitindex", area.name):
+    with (
+        pytest.raises(ForeignStore, match="belongs to"),
+        download_snapshot.opened(home / ".gitindex", area.name),
+    ):
         pass
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import Untrusted, UsageError
-from gitindex.ops import trust
+from gitindex.ops.sharing import trusted_keys
 from gitindex.trust import keys, pinfile, pinjson, pins
 from gitindex.trust.pins import MAX_HANDED_OVER, RepositoryTrust, TrustedKey
 from gitindex.trust.revoked import is_revoked
@@ -63,7 +63,7 @@ def test_a_stolen_key_s_heir_falls_with_it(team: Team, mate: GitRepo, monkeypatc
     evil = hand_over(team, mate, "key", "evil")
     publish_alone(team, mate, "evil")
     assert team.fetch(mate).signer == evil
-    trust.revoke(mate.root, team.mate, str(team.where / "key.pub"))
+    trusted_keys.revoke(mate.root, team.mate, str(team.where / "key.pub"))
     monkeypatch.setenv("GITINDEX_HOME", str(team.mate.home))
     told = harness.cli("status", "--json", "--path", str(mate.root)).json["trust"]
     assert (told["signer"], told["verified"]) == (evil, False)
@@ -78,7 +78,7 @@ def test_over_generations(team: Team, mate: GitRepo):
     hand_over(team, mate, "key", "evil")
     worse = hand_over(team, mate, "evil", "worse")
     publish_alone(team, mate, "worse")
-    known = trust.revoke(mate.root, team.mate, str(team.where / "key.pub"))
+    known = trusted_keys.revoke(mate.root, team.mate, str(team.where / "key.pub"))
     assert worse in {entry.id for entry in known.trust.revoked}
     with pytest.raises(Untrusted):
         team.fetch(mate)
@@ -89,7 +89,7 @@ def test_an_heir_that_the_user_added_as_well_stands_on_its_own(team: Team, mate:
     evil = hand_over(team, mate, "key", "next")
     publish_alone(team, mate, "next")
     team.trust(mate, team.where / "next.pub")
-    trust.revoke(mate.root, team.mate, str(team.where / "key.pub"))
+    trusted_keys.revoke(mate.root, team.mate, str(team.where / "key.pub"))
     assert team.fetch(mate).signer == evil
 
 

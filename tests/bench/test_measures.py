@@ -12,8 +12,8 @@ from gitindex.scip.reader import IndexFile
 from tests.gitrepo import GitRepo
 
 STACKS = """\
-process 12:"python -m gitindex";<module> (/x/lib/python3.11/runpy.py:1);sync (gitindex/ops/sync.py:40);write (gitindex/indexing/write.py:9) 30
-process 12:"python -m gitindex";process 13:"python -c import x; x()";sync (gitindex/ops/sync.py:44) 10
+process 12:"python -m gitindex";<module> (/x/lib/python3.11/runpy.py:1);sync (gitindex/ops/syncing/sync.py:40);write (gitindex/indexing/write.py:9) 30
+process 12:"python -m gitindex";process 13:"python -c import x; x()";sync (gitindex/ops/syncing/sync.py:44) 10
 garbage
 """
 TRACE = """\
@@ -37,8 +37,8 @@ def test_a_process_is_not_charged_with_the_memory_of_ours(tmp_path: Path):
 def test_stacks_are_counted_by_function():
     found = profile.parse(STACKS.splitlines())
     assert found.samples == 40
-    assert found.inclusive["sync (ops/sync.py)"] == 40
-    assert found.own == {"write (indexing/write.py)": 30, "sync (ops/sync.py)": 10}
+    assert found.inclusive["sync (ops/syncing/sync.py)"] == 40
+    assert found.own == {"write (indexing/write.py)": 30, "sync (ops/syncing/sync.py)": 10}
 
 
 def test_imports_are_counted_by_package():

@@ -13,7 +13,7 @@ from soaking.invariants import whole
 from soaking.world import TICK_NS, World
 
 from gitindex.errors import IntegrityError
-from gitindex.segment.lexical import LexicalWriter
+from gitindex.segment.lexical_index import LexicalWriter
 from tests.gitrepo import GitRepo
 
 

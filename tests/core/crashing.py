@@ -23,8 +23,8 @@ def kill_at(step: str, operation: str, root: Path, home: Path) -> int:
 
 def perform(operation: str, root: Path, home: Path) -> None:
     from gitindex.lifecycle import compact, gc
-    from gitindex.ops.maintain import upgrade
-    from gitindex.ops.repair import repair_store
+    from gitindex.ops.maintain.repair import repair_store
+    from gitindex.ops.maintain.store_inventory import upgrade
     from tests import harness
 
     codebase = harness.codebase(root, home)

@@ -7,12 +7,12 @@ import sys
 import time
 from pathlib import Path
 
-import gitindex.ops.locked  # noqa: F401 - a sync loads it late, a race must not wait for that
+import gitindex.ops.syncing.sync_locked  # noqa: F401 - a sync loads it late, a race must not wait for that
 from gitindex.errors import LeaseHeld
 from gitindex.lifecycle import check, compact, gc
 from gitindex.lifecycle.digest import digest
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.view.snapshot import open_active
 from tests import harness
 

@@ -13,8 +13,8 @@ import pytest
 
 from gitindex.errors import LeaseHeld, LeaseLost
 from gitindex.indexing import write as writing
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.store import lease, manifests, steps
 from tests import harness
 from tests.core.crashing import REPOSITORY
@@ -166,7 +166,7 @@ def test_losers_work_is_not_lost(repo: GitRepo, tmp_path: Path, monkeypatch: pyt
         repo.write("c.py", "C = 1\n")
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("gitindex.ops.locked.write", slow)
+    monkeypatch.setattr("gitindex.ops.syncing.sync_locked.write", slow)
     sync(harness.codebase(repo.root, home), SyncOptions(workers=1))
     report = harness.index(repo.root, home)
     assert report.noop is False

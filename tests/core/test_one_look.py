@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from gitindex.git import status
-from gitindex.ops import locked
-from gitindex.ops.present import looking
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.syncing import sync_locked
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
+from gitindex.ops.syncing.worktree_status import looking
 from gitindex.store import lease
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -46,15 +46,15 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     """Have something happen after the look and before the lease."""
-    go_on = locked.locked_sync
+    go_on = sync_locked.locked_sync
 
     def install(event: Callable[[], object]) -> None:
         def interrupted(*arguments: Any, **named: Any) -> Any:
-            monkeypatch.setattr(locked, "locked_sync", go_on)
+            monkeypatch.setattr(sync_locked, "locked_sync", go_on)
             event()
             return go_on(*arguments, **named)
 
-        monkeypatch.setattr(locked, "locked_sync", interrupted)
+        monkeypatch.setattr(sync_locked, "locked_sync", interrupted)
 
     return install
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gitindex.errors import EmbeddingError
+from gitindex.extract.embed.embedders import embedder_identity, open_embedder
 from gitindex.extract.embed.fake import FakeEmbedder
-from gitindex.extract.embed.registry import embedder_identity, open_embedder
 from gitindex.model.settings import EmbedSettings
 from tests.models import bundled_model
 
@@ -65,7 +65,7 @@ def test_identity_pins_model_revision_and_cut() -> None:
 def test_naming_costs_no_heavy_import() -> None:
     code = (
         "import sys\n"
-        "from gitindex.extract.embed.registry import embedder_identity\n"
+        "from gitindex.extract.embed.embedders import embedder_identity\n"
         "from gitindex.model.settings import EmbedSettings\n"
         "for provider in ('none', 'fake', 'static', 'sentence-transformers'):\n"
         "    embedder_identity(EmbedSettings(provider=provider))\n"

@@ -11,7 +11,7 @@ import pytest
 from gitindex.extract import grammars
 from gitindex.extract.extractor import extract
 from gitindex.extract.identifiers import captured_identifiers
-from gitindex.extract.source import Source
+from gitindex.extract.source_text import Source
 from gitindex.model import postings
 from gitindex.model.rows import SYMBOL_KINDS, Symbol
 from gitindex.model.settings import IndexSettings

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gitindex import extract as package
 from gitindex.extract import calls, cuts, identifiers, native, words
 from gitindex.extract.extractor import extract
-from gitindex.extract.source import Source
+from gitindex.extract.source_text import Source
 from gitindex.model.settings import IndexSettings
 from tests.extract.facts import SAMPLES
 from tests.house.graph import REPOSITORY

@@ -18,10 +18,10 @@ import pyarrow as pa
 from gitindex import config
 from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.ops.codebase import Codebase
-from gitindex.segment import chunks
-from gitindex.segment.chunks import MARKER_KIND, ChunkTableWriter
-from gitindex.store import integrity, lease, manifests, state
-from gitindex.store.progress import indexing_state
+from gitindex.segment import chunk_table
+from gitindex.segment.chunk_table import MARKER_KIND, ChunkTableWriter
+from gitindex.store import integrity, lease, manifests, store_state
+from gitindex.store.build_progress import indexing_state
 
 NO_MARKER = object()
 
@@ -35,7 +35,7 @@ def good_marker(codebase: Codebase) -> dict[str, Any]:
         "fingerprint": config.marker_fingerprint(codebase.settings, manifest.dimension),
         "indexedFiles": manifest.counts.files_indexed,
         "totalChunks": manifest.counts.chunks_indexed,
-        "completedAt": state.now(),
+        "completedAt": store_state.now(),
         "runId": manifest.snapshot_id,
     }
 
@@ -49,7 +49,7 @@ def remark(codebase: Codebase, marker: object) -> None:
     table = layout.table(newest.id)
     forged = table.with_name("forged.lance")
     writer = ChunkTableWriter(forged, manifest.dimension, CHUNKER_VERSION)
-    for batch in list(chunks.batches(table)):
+    for batch in list(chunk_table.batches(table)):
         writer.add_batch(batch)
     writer.finish(None if marker is NO_MARKER else marker)  # type: ignore[arg-type]
     shutil.rmtree(table)
@@ -103,10 +103,10 @@ def rebuilding(codebase: Codebase) -> Iterator[None]:
     ):
         track("extract", 1, 4)
         yield
-        known = state.read(codebase.layout)
+        known = store_state.read(codebase.layout)
         assert known is not None
     before = "indexed" if known.active_snapshot_id else "indexfailed"
-    state.write(codebase.layout, replace(known, state=before, indexing=None))
+    store_state.write(codebase.layout, replace(known, state=before, indexing=None))
 
 
 def abandon(codebase: Codebase) -> None:
@@ -118,10 +118,10 @@ def abandon(codebase: Codebase) -> None:
         held = json.loads(codebase.layout.lease.read_bytes())
     held |= {"pid": int(dead.stdout), "released": False}
     codebase.layout.lease.write_text(json.dumps(held))
-    known = state.read(codebase.layout)
+    known = store_state.read(codebase.layout)
     assert known is not None
-    progress = state.Indexing(10.0, "extract", state.now())
-    state.write(codebase.layout, replace(known, state="indexing", indexing=progress))
+    progress = store_state.Indexing(10.0, "extract", store_state.now())
+    store_state.write(codebase.layout, replace(known, state="indexing", indexing=progress))
 
 
 Stamp = tuple[int, int, int, bytes]

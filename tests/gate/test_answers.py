@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gitindex.config import environment
-from gitindex.mcp.schema import BY_NAME
 from gitindex.mcp.server import Service
+from gitindex.mcp.tool_schemas import BY_NAME
 from gitindex.model import versions
 from tests import harness
 from tests.gitrepo import GitRepo

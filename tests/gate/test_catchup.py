@@ -12,10 +12,10 @@ import pytest
 from gitindex.config import environment
 from gitindex.gitdir import hookrequest
 from gitindex.gitdir.hookrequest import HookRequest
-from gitindex.lifecycle import due
+from gitindex.lifecycle import maintenance_due
 from gitindex.mcp.server import Service
-from gitindex.ops import catchup, upkeep
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.syncing import catchup, maintenance
 from gitindex.store import lease, manifests
 from tests.gate import forge
 from tests.gate.conftest import READS, TOOLS
@@ -120,7 +120,7 @@ def test_segments_stay_below_the_limit_however_one_syncs(
     indexed: Codebase, step: Callable[[Path], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SN-8: whoever brings the segment that is one too many merges them."""
-    monkeypatch.setattr(due, "OVERDUE_SEGMENTS", 20)
+    monkeypatch.setattr(maintenance_due, "OVERDUE_SEGMENTS", 20)
     for at in range(24):
         (indexed.root / NEW).write_text(f"def fresh():\n    return {at}\n")
         step(indexed.root)
@@ -134,9 +134,9 @@ def test_segments_stay_below_the_limit_however_one_syncs(
 def test_a_store_at_its_limit_waits_for_its_turn(indexed: Codebase, monkeypatch: pytest.MonkeyPatch) -> None:
     """SN-8: below the hard limit upkeep leaves a busy store to the next sync, at the limit it waits."""
     waits: list[float] = []
-    monkeypatch.setattr(due, "OVERDUE_SEGMENTS", 1)
+    monkeypatch.setattr(maintenance_due, "OVERDUE_SEGMENTS", 1)
     monkeypatch.setattr("gitindex.lifecycle.compact.compact_deltas", lambda _, wait: waits.append(wait))
-    upkeep.after_sync(indexed)
-    monkeypatch.setattr(due, "MAX_SEGMENTS", 1)
-    upkeep.after_sync(indexed)
-    assert waits == [0, upkeep.LIMIT_WAIT]
+    maintenance.after_sync(indexed)
+    monkeypatch.setattr(maintenance_due, "MAX_SEGMENTS", 1)
+    maintenance.after_sync(indexed)
+    assert waits == [0, maintenance.LIMIT_WAIT]

@@ -13,10 +13,10 @@ from gitindex import gate
 from gitindex.config import environment
 from gitindex.gate import NonOkReason
 from gitindex.mcp.server import Service
-from gitindex.navigate.notes import Note, report
-from gitindex.ops import manage
+from gitindex.navigate.remarks import Note, report
 from gitindex.ops.codebase import Codebase
-from gitindex.store import state, steps
+from gitindex.ops.maintain import index_actions
+from gitindex.store import steps, store_state
 from tests.gate import forge
 from tests.gate.conftest import FILES, READS, TOOLS
 from tests.gitrepo import GitRepo
@@ -60,7 +60,7 @@ def test_1_no_promotion_without_proof(project: GitRepo, step: str) -> None:
             index(project.root)
     finally:
         steps.observe(None)
-    known = state.read(codebase(project.root).layout)
+    known = store_state.read(codebase(project.root).layout)
     assert known is not None
     assert known.state == "indexfailed"
     answer = cli("search", "start", "--json", "--path", str(project.root))
@@ -123,7 +123,7 @@ def test_2_stale_ok_reads_the_last_good_snapshot(
 def test_2_an_incremental_sync_blocks_nobody(indexed: Codebase) -> None:
     """C-3: readers stay on the pinned snapshot while an incremental sync holds the lease."""
     from gitindex.store import lease
-    from gitindex.store.progress import indexing_state
+    from gitindex.store.build_progress import indexing_state
 
     with lease.hold(indexed.layout, "sync") as held, indexing_state(indexed.layout, held, rebuild=False):
         assert cli("symbol", "start", "--json", "--path", str(indexed.root)).code == 0
@@ -150,7 +150,7 @@ def test_4_freshness_is_skipped_while_indexing(indexed: Codebase, project: GitRe
     project.write("app/new.py", "def added():\n    return 1\n")
     before = view(project.root).manifest.snapshot_id
     with forge.rebuilding(indexed):
-        answer = manage.catch_up(indexed)
+        answer = index_actions.catch_up(indexed)
         assert (answer["freshness"], answer["noop"]) == ("skipped_indexing", True)
         assert (
             cli("status", "--json", "--path", str(project.root)).json["freshnessMode"] == "skipped_indexing"
@@ -158,7 +158,7 @@ def test_4_freshness_is_skipped_while_indexing(indexed: Codebase, project: GitRe
         synced = cli("symbol", "added", "--sync", "--json", "--path", str(project.root))
         assert (synced.code, synced.json["status"]) == (3, "not_ready")
         assert view(project.root).manifest.snapshot_id == before
-    assert manage.catch_up(indexed)["freshness"] == "synced"
+    assert index_actions.catch_up(indexed)["freshness"] == "synced"
 
 
 def test_5_read_answers_with_structure(indexed: Codebase) -> None:
@@ -277,10 +277,11 @@ def test_9_hints_name_the_effective_root(indexed: Codebase) -> None:
 def test_progress_is_told_as_it_is(indexed: Codebase) -> None:
     """EN-3: the numbers come from the writer; without any they are null."""
     with forge.rebuilding(indexed):
-        known = state.read(indexed.layout)
+        known = store_state.read(indexed.layout)
         assert known is not None
-        state.write(
-            indexed.layout, replace(known, indexing=state.Indexing(40.0, "extract", "2024-01-01T00:00:00Z"))
+        store_state.write(
+            indexed.layout,
+            replace(known, indexing=store_state.Indexing(40.0, "extract", "2024-01-01T00:00:00Z")),
         )
         answer = tool("find_symbol", indexed.root, name="start")
         assert answer["indexing"] == {
@@ -289,6 +290,6 @@ def test_progress_is_told_as_it_is(indexed: Codebase) -> None:
             "lastUpdated": "2024-01-01T00:00:00Z",
         }
         assert 500 <= answer["retryAfterMs"] <= 60_000
-        state.write(indexed.layout, replace(known, indexing=None))
+        store_state.write(indexed.layout, replace(known, indexing=None))
         answer = tool("find_symbol", indexed.root, name="start")
         assert answer["indexing"] == {"progressPct": None, "phase": None, "lastUpdated": None}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitindex.config import Environment
-from gitindex.mcp.schema import TOOLS as MCP_TOOLS
 from gitindex.mcp.server import Service
+from gitindex.mcp.tool_schemas import TOOLS as MCP_TOOLS
 from gitindex.ops.codebase import Codebase
 from tests.gate import forge
 from tests.gate.conftest import READS, TOOLS

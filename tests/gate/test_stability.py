@@ -14,8 +14,8 @@ from gitindex import gate
 from gitindex.config import environment
 from gitindex.mcp.server import Service
 from gitindex.model.proof import Outcome
-from gitindex.ops import manage
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.maintain import index_actions
 from tests.gate import forge
 from tests.gate.conftest import FILES, READS, TOOLS
 from tests.gitrepo import GitRepo
@@ -57,13 +57,13 @@ def test_a_foreground_reads_reconcile_nothing(indexed: Codebase) -> None:
 
 def test_b_create_repairs_a_stale_index(indexed: Codebase) -> None:
     """B (EN-7): without proof `create` proceeds and says so; with proof it answers already indexed."""
-    assert manage.create(indexed)["message"].endswith("is already indexed")
+    assert index_actions.create(indexed)["message"].endswith("is already indexed")
     forge.remark(indexed, forge.NO_MARKER)
     assert tool("find_symbol", indexed.root, name="start")["status"] == "not_indexed"
     answer = tool("manage_index", indexed.root, action="create", wait=True)
     assert answer["status"] == "ok"
     assert "noop" not in answer
-    assert answer["notes"][0].startswith(manage.STALE_NOTE)
+    assert answer["notes"][0].startswith(index_actions.STALE_NOTE)
     assert "missing_marker_doc" in answer["notes"][0]
     assert tool("find_symbol", indexed.root, name="start")["status"] == "ok"
     again = tool("manage_index", indexed.root, action="create", wait=True)
@@ -73,7 +73,7 @@ def test_b_create_repairs_a_stale_index(indexed: Codebase) -> None:
 def test_b_a_failed_probe_is_no_proof_for_create(indexed: Codebase) -> None:
     """B: `create` returns early for a valid proof only; an unreadable one is built anew."""
     forge.break_probe(indexed)
-    needed, notes = manage.needs_create(indexed)
+    needed, notes = index_actions.needs_create(indexed)
     assert needed
     assert "probe_failed" in notes[0]
 

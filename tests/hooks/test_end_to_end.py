@@ -15,9 +15,9 @@ from gitindex.config import environment
 from gitindex.gitdir import hookrequest
 from gitindex.hooks import journal
 from gitindex.hooks.install import install
-from gitindex.ops.audit import audit
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.sync import sync
+from gitindex.ops.maintain.audit import audit
+from gitindex.ops.syncing.sync import sync
 from gitindex.store import manifests
 from gitindex.view.snapshot import open_active
 from tests.gitrepo import GitRepo

@@ -14,7 +14,7 @@ import pytest
 from gitindex.errors import GitError, LeaseHeld
 from gitindex.gitdir import hookrequest
 from gitindex.gitdir.hookrequest import HookRequest
-from gitindex.hooks import flight, journal
+from gitindex.hooks import journal, worker_lock
 from gitindex.hooks.worker import INDEX_LOCK, Pace, Worker, complaint, last_run, work
 
 
@@ -92,7 +92,7 @@ def test_a_note_left_while_indexing_is_served_too(script: Script) -> None:
 
 
 def test_a_second_worker_leaves_at_once(script: Script) -> None:
-    with flight.alone(script.git_dir) as alone:
+    with worker_lock.alone(script.git_dir) as alone:
         assert alone
         script.work()
     assert script.calls == []
@@ -101,11 +101,11 @@ def test_a_second_worker_leaves_at_once(script: Script) -> None:
 
 def test_the_lock_survives_the_removal_of_its_file(script: Script) -> None:
     """HK-3: two workers never hold "the" lock on two files of the same name."""
-    with flight.alone(script.git_dir) as first:
+    with worker_lock.alone(script.git_dir) as first:
         (hookrequest.folder(script.git_dir) / "worker.lock").unlink()
-        with flight.alone(script.git_dir) as second:
+        with worker_lock.alone(script.git_dir) as second:
             assert (first, second) == (True, True)
-    with flight.alone(script.git_dir) as third:
+    with worker_lock.alone(script.git_dir) as third:
         assert third
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from gitindex.errors import IncompatibleVersion
 from gitindex.model import versions
-from gitindex.store import integrity, manifests, sealed
+from gitindex.store import integrity, manifests, sealed_json
 from gitindex.store.layout import Layout
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -32,8 +32,8 @@ def rewrite(repo: GitRepo, kind: str, version: int) -> str:
     if kind in ("manifest", "chunk_rows", "index_state", "writer_lease"):
         path = {"index_state": layout.state, "writer_lease": layout.lease}.get(kind, layout.manifest(active))
         field = "chunk_row_schema_version" if kind == "chunk_rows" else "schema_version"
-        data = sealed.opened(json.loads(path.read_bytes()))
-        sealed.write(path, {**data, field: version})
+        data = sealed_json.opened(json.loads(path.read_bytes()))
+        sealed_json.write(path, {**data, field: version})
         return path.name
     manifest = json.loads(layout.manifest(active).read_bytes())
     segment = manifest["segments"][0]
@@ -45,7 +45,7 @@ def rewrite(repo: GitRepo, kind: str, version: int) -> str:
     for artifact in segment["artifacts"]:
         if artifact["path"] == found.path:
             artifact.update(size_bytes=found.size_bytes, sha256=found.sha256)
-    sealed.write(layout.manifest(active), sealed_content(manifest))
+    sealed_json.write(layout.manifest(active), sealed_content(manifest))
     return facts.name
 
 
@@ -90,8 +90,8 @@ def test_too_new_is_refused_where_nothing_is_to_be_done(
 
 def rewrite_manifest(layout: Layout, snapshot_id: str) -> None:
     path = layout.manifest(snapshot_id)
-    data = sealed.opened(json.loads(path.read_bytes()))
-    sealed.write(path, {**data, "schema_version": 99})
+    data = sealed_json.opened(json.loads(path.read_bytes()))
+    sealed_json.write(path, {**data, "schema_version": 99})
 
 
 def test_a_collection_keeps_what_a_newer_release_published(indexed: GitRepo):

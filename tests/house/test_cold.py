@@ -25,7 +25,7 @@ IDLE = (
         "gitindex.files.policy",
         "gitindex.model.rows",
         "gitindex.scip",
-        "gitindex.view.scip",
+        "gitindex.view.exact_facts",
         "gitindex.trust.keys",
         "gitindex.remote",
     ),
@@ -126,6 +126,6 @@ def test_nothing_to_do_in_a_dirty_tree_loads_no_indexer(indexed: GitRepo):
     (indexed.root / "new.py").write_text("def gamma():\n    return 1\n")
     harness.index(indexed.root)
     modules = imported(indexed, "sync")
-    assert modules.isdisjoint((*HEAVY, *VECTORS, "numpy", "shutil", "gitindex.ops.locked"))
+    assert modules.isdisjoint((*HEAVY, *VECTORS, "numpy", "shutil", "gitindex.ops.syncing.sync_locked"))
     indexed.write("a.py", "def delta():\n    return 1\n")
     assert "lance" in imported(indexed, "sync")

@@ -12,9 +12,9 @@ QUOTING = {"argument", "quote"}
 # Names and values of ours, or hexadecimal: expression → why it needs no quoting.
 HARMLESS = {
     "commit[:12]",  # hexadecimal
-    "' -u '.join(exposed)",  # names of our own variables, `semantic/indexing.py`
+    "' -u '.join(exposed)",  # names of our own variables, `semantic/indexer_run.py`
     "name",  # an option's name, `search/metadata.py`
-    "option",  # `--from` or `--to`, `ops/sharing.py`
+    "option",  # `--from` or `--to`, `ops/sharing/remote_session.py`
     "action",  # what an S3 call is named, `remote/transports/s3answers.py`
 }
 

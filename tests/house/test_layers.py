@@ -21,7 +21,7 @@ DOORS = {
     "boto3": {"gitindex.remote.transports.s3"},
     "botocore": {"gitindex.remote.transports.s3"},
     "mcp": {"gitindex.mcp.server"},
-    "lance": {"gitindex.segment.chunks"},
+    "lance": {"gitindex.segment.chunk_table"},
     "lancedb": set(),
     "torch": {"gitindex.extract.embed.transformers"},
     "sentence_transformers": {"gitindex.extract.embed.transformers"},
@@ -30,7 +30,7 @@ DOORS = {
     "multiprocessing": {
         "gitindex.indexing.writerpool",
         "gitindex.indexing.writerprocess",
-        "gitindex.semantic.shares",
+        "gitindex.semantic.parallel_read",
     },
     "socket": {"gitindex.indexing.writerpool"},  # a time limit on a pipe; no network
 }

@@ -29,10 +29,10 @@ from gitindex.model import portable
 from gitindex.model.manifest import Manifest
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import IndexSettings
-from gitindex.navigate import facts as navigation
+from gitindex.navigate import fact_queries as navigation
 from gitindex.navigate import modules, repomap, resolve
 from gitindex.remote import connect
-from gitindex.segment import chunks
+from gitindex.segment import chunk_table
 from gitindex.segment import facts as segment_facts
 from gitindex.segment.facts import FactsWriter
 from gitindex.semantic import firstpass
@@ -75,8 +75,8 @@ TRAITS: dict[str, set[str]] = {
 }
 PLACES = {
     IMPLICIT: "navigate/resolve.py _IMPLICIT_THIS",
-    PACKAGE: "navigate/facts.py PACKAGE_SCOPE",
-    FILES: "navigate/modules.py _READERS (by the family that navigate/facts.py _FAMILIES names)",
+    PACKAGE: "navigate/fact_queries.py PACKAGE_SCOPE",
+    FILES: "navigate/modules.py _READERS (by the family that navigate/fact_queries.py _FAMILIES names)",
     MEANING: "navigate/repomap.py _IMPORTING",
 }
 
@@ -270,7 +270,7 @@ def test_the_digest_reads_every_table_and_column(facts_file: Path):
         assert table in asked, f"lifecycle/digest.py _FACTS does not read {table}"
         missing = [name for name in columns if name != "file" and not re.search(rf"\b{name}\b", asked[table])]
         assert missing == [], f"lifecycle/digest.py does not read {', '.join(missing)} of {table}"
-    names = set(chunks.table_schema(8).names)
+    names = set(chunk_table.table_schema(8).names)
     assert names == {*digest._CHUNK, *DETERMINED}, (
         "lifecycle/digest.py _CHUNK, or DETERMINED if another column says it"
     )
@@ -288,7 +288,7 @@ def test_a_file_of_a_segment_is_merged_and_documented(repo: GitRepo):
     }
     known = {"facts.sqlite", "segment_file_index.jsonl", "tombstones.jsonl", "scip.sqlite"}
     assert held == known, (
-        "merge it in lifecycle/merging.py, read it in lifecycle/digest.py, drop it in lifecycle/repair.py"
+        "merge it in lifecycle/merging.py, read it in lifecycle/digest.py, drop it in lifecycle/repair_plan.py"
     )
     page = (REPOSITORY / "docs" / "format.md").read_text("utf-8")
     assert [name for name in held if f"segments/<segment>/{name}" not in page] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitindex import config, errors
-from gitindex.segment.chunks import MARKER_KIND
+from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.store import layout
 from tests.house import rulebook
 from tests.house.graph import REPOSITORY, tracked

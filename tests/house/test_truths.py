@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from gitindex.ops.truth import Coverage, Freshness, Trust
+from gitindex.ops.answers.answer_truths import Coverage, Freshness, Trust
 from tests.house.graph import REPOSITORY
 
 

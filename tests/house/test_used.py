@@ -10,7 +10,7 @@ import pytest
 from gitindex import errors
 from gitindex.config import parse
 from gitindex.errors import ConfigError, GitindexError
-from gitindex.extract.embed.registry import KNOWN, PROVIDERS
+from gitindex.extract.embed.embedders import KNOWN, PROVIDERS
 from gitindex.model import skips, textonly
 from gitindex.model.skips import Skip
 from tests.house.graph import REPOSITORY, imports, sources

@@ -113,7 +113,7 @@ def test_a_process_reads_no_secret_and_writes_no_file(monkeypatch: pytest.Monkey
     box = Sandbox()
     box.start()
     assert box._process is not None
-    list(box.stream("gitindex.extract.worker", "extract_files", [], SETTINGS))
+    list(box.stream("gitindex.extract.parser_process", "extract_files", [], SETTINGS))
     told = Path(f"/proc/{box._process.pid}/environ").read_bytes()
     bounds = Path(f"/proc/{box._process.pid}/limits").read_text()
     box.close()

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from gitindex.config import environment
 from gitindex.errors import LeaseHeld, UsageError
-from gitindex.mcp.jobs import Jobs
-from gitindex.mcp.schema import BY_NAME, TOOLS, check
+from gitindex.mcp.background_jobs import Jobs
 from gitindex.mcp.server import Service
+from gitindex.mcp.tool_schemas import BY_NAME, TOOLS, check
 from tests.gate.conftest import FILES
 from tests.gitrepo import GitRepo
 from tests.harness import index
@@ -29,8 +29,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "mcp.md"
 def test_starting_loads_nothing_heavy() -> None:
     """UI-2, UI-3: listing tools needs neither the index nor what builds or searches it."""
     code = (
-        "import sys, gitindex.mcp.server as s, gitindex.mcp.schema as c; assert c.TOOLS;"
-        "heavy = {'lance', 'pyarrow', 'lancedb', 'tantivy', 'torch', 'boto3', 'gitindex.ops.sync', 'gitindex.search'};"
+        "import sys, gitindex.mcp.server as s, gitindex.mcp.tool_schemas as c; assert c.TOOLS;"
+        "heavy = {'lance', 'pyarrow', 'lancedb', 'tantivy', 'torch', 'boto3', 'gitindex.ops.syncing.sync', 'gitindex.search'};"
         "sys.exit(' '.join(heavy & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from gitindex.mcp.schema import TOOLS
+from gitindex.mcp.tool_schemas import TOOLS
 from tests.gate.conftest import FILES
 from tests.gitrepo import GitRepo
 from tests.mcp.client import Session, drive

@@ -76,8 +76,8 @@ def test_an_ambiguous_target_names_its_candidates(folder) -> None:
 
 def test_a_limit_of_nodes_is_told(project: GitRepo, ask) -> None:
     """QU-4: what does not fit is counted."""
-    from gitindex.ops.navigate import call_graph
-    from gitindex.ops.reading import ReadOptions
+    from gitindex.ops.answers.gated_read import ReadOptions
+    from gitindex.ops.answers.structural_answers import call_graph
     from tests.harness import codebase
 
     body = "".join(f"def f{at}():\n    hub()\n\n\n" for at in range(30))

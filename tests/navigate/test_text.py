@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from gitindex.cli.boundary import guarded
 from gitindex.cli.main import group
 from gitindex.navigate.slice import slice_lines
-from gitindex.ops.budget import fit, size
-from gitindex.ops.read import split_range
+from gitindex.ops.answers.answer_budget import fit, size
+from gitindex.ops.answers.file_text import split_range
 from tests.gitrepo import GitRepo
 from tests.harness import cli, index
 from tests.navigate.conftest import FILES

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gitindex.remote import fetch, push, toc, upload
+from gitindex.remote import fetch_plan, publisher, toc, upload
 from gitindex.remote.download import download
-from gitindex.remote.names import Names
-from gitindex.remote.push import Artifact
+from gitindex.remote.publisher import Artifact
+from gitindex.remote.remote_layout import Names
 from gitindex.remote.toc import Toc
 from gitindex.remote.transport import Patience, Transport
 from gitindex.remote.upload import Outgoing, Uploaded
@@ -53,9 +53,9 @@ def publish(
 ) -> tuple[SnapshotClaim, Uploaded]:
     """Everything a push does after the build, in its order."""
     bound = bound or binding()
-    plan = push.plan_push(artifacts(where / "snapshot", files), {}, {}, NAMES)
+    plan = publisher.plan_push(artifacts(where / "snapshot", files), {}, {}, NAMES)
     (where / "scratch").mkdir(exist_ok=True)
-    table, outgoing = push.pack_all(plan, NAMES, where / "scratch")
+    table, outgoing = publisher.pack_all(plan, NAMES, where / "scratch")
     reference, stored = toc.pack(table)
     whole = [*outgoing, Outgoing(NAMES.object(reference.sha256), reference.size, stored)]
     sent = upload.upload(transport, whole, condemned=condemned, patience=IMPATIENT)
@@ -68,14 +68,14 @@ def publish(
     )
     if manifest:
         envelope = envelopes.encode(envelopes.sign(claims.encode(claim), keys))
-        push.publish_manifest(transport, NAMES, envelope, Policy(tuple(k.public for k in keys)), bound)
+        publisher.publish_manifest(transport, NAMES, envelope, Policy(tuple(k.public for k in keys)), bound)
     return claim, sent
 
 
 def receive(transport: Transport, claim: SnapshotClaim, where: Path, patience: Patience = IMPATIENT) -> Toc:
     """Everything a fetch does between verification and installation."""
-    table = fetch.read_toc(transport, NAMES, claim)
-    plan = fetch.plan_fetch(table, {}, NAMES, where / "staging")
+    table = fetch_plan.read_toc(transport, NAMES, claim)
+    plan = fetch_plan.plan_fetch(table, {}, NAMES, where / "staging")
     download(transport, plan.download, where / "partials", patience=patience)
     return table
 

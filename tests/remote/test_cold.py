@@ -14,8 +14,8 @@ CHECK = "import sys, {module}; sys.exit(len({{'boto3', 'botocore', 'urllib3'}} &
     "module",
     [
         "gitindex.remote.connect",
-        "gitindex.remote.push",
-        "gitindex.remote.gc",
+        "gitindex.remote.publisher",
+        "gitindex.remote.collection",
         "gitindex.remote.transports.s3",
     ],
 )

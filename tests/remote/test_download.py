@@ -10,7 +10,7 @@ import pytest
 
 from gitindex.errors import ChecksumMismatch, GitindexError, RemoteMissing, RemoteUnavailable, StorageFull
 from gitindex.remote import download as downloads
-from gitindex.remote import objects
+from gitindex.remote import stored_objects
 from gitindex.remote.download import Wanted, download
 from gitindex.remote.transport import Patience, Stream
 from tests.remote.made import FILES, IMPATIENT, NAMES, publish, receive, staged
@@ -20,7 +20,7 @@ DATA = random.Random(6).randbytes(200_000)
 
 
 def stored(transport, data=DATA) -> Wanted:
-    packed, body = objects.pack_bytes(data)
+    packed, body = stored_objects.pack_bytes(data)
     transport.put(NAMES.object(packed.sha256), body)
     return Wanted(NAMES.object(packed.sha256), packed, ())
 
@@ -95,7 +95,7 @@ def test_tampered_objects_are_refused(remote, tmp_path, attack):
         body = b"".join(stream.chunks)
     bad = {
         "flip": body[:9] + bytes([body[9] ^ 4]) + body[10:],
-        "swap": objects.pack_bytes(b"other content")[1],
+        "swap": stored_objects.pack_bytes(b"other content")[1],
         "truncate": body[:-1],
         "pad": body + b"\0",
         "empty": b"",
@@ -150,7 +150,9 @@ def test_the_first_wrong_object_stops_the_rest(tmp_path):
 def test_disk_space_is_checked_before_the_first_byte(tmp_path):
     transport = MemoryTransport()
     one = stored(transport)
-    huge = Wanted(one.key, objects.Packed(one.packed.sha256, 2**60, "0" * 64, 2**60), (tmp_path / "a",))
+    huge = Wanted(
+        one.key, stored_objects.Packed(one.packed.sha256, 2**60, "0" * 64, 2**60), (tmp_path / "a",)
+    )
     with pytest.raises(StorageFull):
         download(transport, [huge], tmp_path / "partials")
     assert list((tmp_path / "partials").iterdir()) == []

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.errors import IntegrityError
-from gitindex.remote import gc, gcplan
-from gitindex.remote.gcplan import GRACE_SECONDS, Inventory, Mark
+from gitindex.remote import collection, collection_plan
+from gitindex.remote.collection_plan import GRACE_SECONDS, Inventory, Mark
 from gitindex.remote.transport import Entry
 from gitindex.remote.upload import Sent
 from tests.remote.made import FILES, NAMES, publish, receive, staged
@@ -43,10 +43,12 @@ def manifest(bound) -> str:
 
 
 def run(transport, drop=frozenset()):
-    inventory = gc.take_stock(transport, NAMES)
-    mark = gc.read_mark(transport, NAMES)
-    plan = gcplan.plan(inventory, mark, gc.remote_now(transport, NAMES), drop=frozenset(drop))
-    return gc.collect(transport, NAMES, plan)
+    inventory = collection.take_stock(transport, NAMES)
+    mark = collection.read_mark(transport, NAMES)
+    plan = collection_plan.plan(
+        inventory, mark, collection.remote_now(transport, NAMES), drop=frozenset(drop)
+    )
+    return collection.collect(transport, NAMES, plan)
 
 
 def test_two_phases_a_day_apart(transport, clock, tmp_path):
@@ -69,13 +71,13 @@ def test_collection_on_every_remote(remote, tmp_path):
     publish(remote.transport, tmp_path, OTHER, bound=B)
     done = run(remote.transport, {manifest(B)})
     assert (done.dropped, done.deleted, done.stale) == (1, 0, False)
-    assert gc.read_mark(remote.transport, NAMES).keys == frozenset()
-    inventory = gc.take_stock(remote.transport, NAMES)
+    assert collection.read_mark(remote.transport, NAMES).keys == frozenset()
+    inventory = collection.take_stock(remote.transport, NAMES)
     assert set(inventory.manifests) == {manifest(A)}
-    now = gc.remote_now(remote.transport, NAMES) + 1
-    marked = gcplan.plan(inventory, None, now, grace=0.0)
-    swept = gcplan.plan(inventory, marked.mark, now + 1, grace=0.0)
-    assert gc.collect(remote.transport, NAMES, swept).deleted == 3
+    now = collection.remote_now(remote.transport, NAMES) + 1
+    marked = collection_plan.plan(inventory, None, now, grace=0.0)
+    swept = collection_plan.plan(inventory, marked.mark, now + 1, grace=0.0)
+    assert collection.collect(remote.transport, NAMES, swept).deleted == 3
     receive(remote.transport, claim, tmp_path)
     assert staged(tmp_path) == FILES
 
@@ -93,15 +95,15 @@ def test_a_publisher_rescues_condemned_objects(transport, clock, tmp_path):
     publish(transport, tmp_path, manifest=False)
     clock.now += 2 * DAY
     run(transport)
-    mark = gc.read_mark(transport, NAMES)
+    mark = collection.read_mark(transport, NAMES)
     assert len(mark.keys) == len(FILES) + 1
     clock.now += DAY + 1
-    inventory = gc.take_stock(transport, NAMES)
-    plan = gcplan.plan(inventory, mark, gc.remote_now(transport, NAMES))
+    inventory = collection.take_stock(transport, NAMES)
+    plan = collection_plan.plan(inventory, mark, collection.remote_now(transport, NAMES))
     assert len(plan.sweep) == len(FILES) + 1
     _, sent = publish(transport, tmp_path, condemned=mark.keys, manifest=False)
     assert sent.objects[Sent.REPLACED] == len(FILES) + 1
-    assert gc.collect(transport, NAMES, plan).deleted == 0
+    assert collection.collect(transport, NAMES, plan).deleted == 0
 
 
 def test_a_manifest_that_appears_stops_the_sweep(transport, clock, tmp_path):
@@ -109,11 +111,13 @@ def test_a_manifest_that_appears_stops_the_sweep(transport, clock, tmp_path):
     clock.now += 2 * DAY
     run(transport)
     clock.now += DAY + 1
-    plan = gcplan.plan(
-        gc.take_stock(transport, NAMES), gc.read_mark(transport, NAMES), gc.remote_now(transport, NAMES)
+    plan = collection_plan.plan(
+        collection.take_stock(transport, NAMES),
+        collection.read_mark(transport, NAMES),
+        collection.remote_now(transport, NAMES),
     )
     claim, _ = publish(transport, tmp_path)
-    done = gc.collect(transport, NAMES, plan)
+    done = collection.collect(transport, NAMES, plan)
     assert (done.stale, done.deleted) == (True, 0)
     receive(transport, claim, tmp_path)
 
@@ -122,20 +126,20 @@ def test_an_unreadable_manifest_stops_everything(transport, clock, tmp_path):
     publish(transport, tmp_path)
     transport.put(manifest(B), b"junk")
     with pytest.raises(IntegrityError, match="cannot tell"):
-        gc.take_stock(transport, NAMES)
+        collection.take_stock(transport, NAMES)
 
 
 def test_a_manifest_without_its_toc_keeps_nothing_else(transport, clock, tmp_path):
     claim, _ = publish(transport, tmp_path)
     transport.delete(NAMES.object(claim.toc.sha256))
-    inventory = gc.take_stock(transport, NAMES)
+    inventory = collection.take_stock(transport, NAMES)
     assert inventory.manifests == {manifest(A): frozenset({NAMES.object(claim.toc.sha256)})}
 
 
 def test_a_malformed_mark_is_an_error(transport):
     transport.put(NAMES.mark, b'{"version":1}')
     with pytest.raises(IntegrityError):
-        gc.read_mark(transport, NAMES)
+        collection.read_mark(transport, NAMES)
 
 
 KEYS = st.sampled_from([f"k{n}" for n in range(6)])
@@ -152,7 +156,7 @@ TIMES = st.integers(0, 5).map(lambda n: n * DAY / 2)
 def test_plan_rules(manifests, modified, mark, drop, now):
     """G1, G2, G3 over every small world."""
     objects = tuple(Entry(key, 1, time) for key, time in modified.items())
-    plan = gcplan.plan(Inventory(manifests, objects), mark, now, drop=drop)
+    plan = collection_plan.plan(Inventory(manifests, objects), mark, now, drop=drop)
     kept = frozenset().union(*(keys for name, keys in manifests.items() if name not in drop))
     for entry in plan.sweep:
         assert entry.key not in kept
@@ -163,5 +167,5 @@ def test_plan_rules(manifests, modified, mark, drop, now):
     if plan.mark is not None:
         assert not plan.mark.keys & kept
         assert all(now - modified[key] >= DAY for key in plan.mark.keys)
-        assert gcplan.decode_mark(gcplan.encode_mark(plan.mark)) == plan.mark
+        assert collection_plan.decode_mark(collection_plan.encode_mark(plan.mark)) == plan.mark
     assert set(plan.drop) <= drop

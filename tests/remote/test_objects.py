@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.errors import ChecksumMismatch, IntegrityError, UsageError
-from gitindex.remote import objects, toc
-from gitindex.remote.names import Names
-from gitindex.remote.objects import Packed
+from gitindex.remote import stored_objects, toc
+from gitindex.remote.remote_layout import Names
+from gitindex.remote.stored_objects import Packed
 from gitindex.remote.toc import TocEntry
 from gitindex.trust.strictjson import MalformedError
 from tests.trust.made import snapshot_claim
@@ -24,29 +24,29 @@ HASHES = st.binary(min_size=32, max_size=32).map(bytes.hex)
 
 @given(st.binary(max_size=5000))
 def test_round_trip_and_determinism(data):
-    packed, stored = objects.pack_bytes(data)
-    assert (packed, stored) == objects.pack_bytes(data)
+    packed, stored = stored_objects.pack_bytes(data)
+    assert (packed, stored) == stored_objects.pack_bytes(data)
     assert packed.sha256 == hashlib.sha256(stored).hexdigest()
     assert (packed.size, packed.raw_size) == (len(stored), len(data))
-    assert objects.unpack_bytes(stored, packed) == data
+    assert stored_objects.unpack_bytes(stored, packed) == data
 
 
 def test_file_and_bytes_pack_alike(tmp_path):
     data = b"abcdefgh" * 400_000
     (tmp_path / "raw").write_bytes(data)
-    packed = objects.pack_file(tmp_path / "raw", tmp_path / "stored")
-    assert (packed, (tmp_path / "stored").read_bytes()) == objects.pack_bytes(data)
+    packed = stored_objects.pack_file(tmp_path / "raw", tmp_path / "stored")
+    assert (packed, (tmp_path / "stored").read_bytes()) == stored_objects.pack_bytes(data)
 
 
 @given(st.binary(min_size=1, max_size=500), st.data())
 def test_any_change_of_stored_bytes_is_refused(data, draw):
     """Bit flip, truncation, padding: the hash is checked before anything is decompressed."""
-    packed, stored = objects.pack_bytes(data)
+    packed, stored = stored_objects.pack_bytes(data)
     at = draw.draw(st.integers(0, len(stored) - 1))
     flipped = stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1 :]
     for bad in (flipped, stored[:at], stored + b"\0"):
         with pytest.raises(ChecksumMismatch):
-            objects.unpack_bytes(bad, packed)
+            stored_objects.unpack_bytes(bad, packed)
 
 
 @pytest.mark.parametrize("sized", [True, False])
@@ -58,7 +58,7 @@ def test_decompression_bomb_stops_at_the_signed_size(sized):
     assert len(stored) < 10_000
     said = Packed(hashlib.sha256(stored).hexdigest(), len(stored), "0" * 64, 1000)
     with pytest.raises(ChecksumMismatch, match="more than 1000"):
-        objects.unpack_bytes(stored, said)
+        stored_objects.unpack_bytes(stored, said)
 
 
 def _unsized(compressor, data):
@@ -70,12 +70,12 @@ def test_signed_but_not_zstd_or_other_content():
     junk = b"not a frame at all"
     said = Packed(hashlib.sha256(junk).hexdigest(), len(junk), "0" * 64, 1000)
     with pytest.raises(ChecksumMismatch, match="zstd"):
-        objects.unpack_bytes(junk, said)
-    packed, stored = objects.pack_bytes(b"content")
+        stored_objects.unpack_bytes(junk, said)
+    packed, stored = stored_objects.pack_bytes(b"content")
     with pytest.raises(ChecksumMismatch, match="other bytes"):
-        objects.unpack_bytes(stored, replace(packed, raw_sha256="0" * 64))
+        stored_objects.unpack_bytes(stored, replace(packed, raw_sha256="0" * 64))
     with pytest.raises(ChecksumMismatch, match="other bytes"):
-        objects.unpack_bytes(stored, replace(packed, raw_size=8))
+        stored_objects.unpack_bytes(stored, replace(packed, raw_size=8))
 
 
 def entry(path: str, number: int = 1) -> TocEntry:

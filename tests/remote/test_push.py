@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from gitindex.errors import IntegrityError, OutcomeUnknown, RemoteDenied, Untrusted
-from gitindex.remote import fetch, push, upload
-from gitindex.remote.objects import Packed
+from gitindex.remote import fetch_plan, publisher, upload
 from gitindex.remote.probe import Search
+from gitindex.remote.stored_objects import Packed
 from gitindex.remote.transport import Put, get
 from gitindex.remote.upload import Outgoing, Sent
 from gitindex.trust import envelope as envelopes
@@ -138,14 +138,14 @@ def test_upload_goes_on_where_head_is_refused():
 def test_a_manifest_nobody_trusts_is_replaced(there):
     transport = MemoryTransport()
     transport.put(MANIFEST, there)
-    assert push.publish_manifest(transport, NAMES, signed(CI), POLICY, binding()) is Put.CREATED
+    assert publisher.publish_manifest(transport, NAMES, signed(CI), POLICY, binding()) is Put.CREATED
     verify(get(transport, MANIFEST, max_bytes=65536), POLICY, binding())
 
 
 def test_an_equal_manifest_stays():
     transport = MemoryTransport()
     transport.put(MANIFEST, signed(CI, builder="another machine"))
-    assert push.publish_manifest(transport, NAMES, signed(CI), POLICY, binding()) is Put.EXISTS
+    assert publisher.publish_manifest(transport, NAMES, signed(CI), POLICY, binding()) is Put.EXISTS
 
 
 def test_resigning_after_a_leak():
@@ -153,16 +153,16 @@ def test_resigning_after_a_leak():
     transport = MemoryTransport()
     transport.put(MANIFEST, signed(CI))
     policy = Policy((CI.public, NEW.public), frozenset({CI.public.id}))
-    assert push.publish_manifest(transport, NAMES, signed(NEW), policy, binding()) is Put.CREATED
+    assert publisher.publish_manifest(transport, NAMES, signed(NEW), policy, binding()) is Put.CREATED
     assert verify(get(transport, MANIFEST, max_bytes=65536), policy, binding()).signers == (NEW.public,)
 
 
 def test_what_its_own_policy_refuses_is_never_published():
     transport = MemoryTransport()
     with pytest.raises(Untrusted):
-        push.publish_manifest(transport, NAMES, signed(NEW), POLICY, binding())
+        publisher.publish_manifest(transport, NAMES, signed(NEW), POLICY, binding())
     with pytest.raises(Untrusted):
-        push.publish_manifest(transport, NAMES, signed(CI, tree="a" * 40), POLICY, binding())
+        publisher.publish_manifest(transport, NAMES, signed(CI, tree="a" * 40), POLICY, binding())
     assert transport.objects == {}
 
 
@@ -175,7 +175,7 @@ def test_a_lost_answer_is_settled_by_reading_back(landed):
             raise OutcomeUnknown("lost")
 
     def attempt():
-        return push.publish_manifest(Loses(), NAMES, signed(CI), POLICY, binding())
+        return publisher.publish_manifest(Loses(), NAMES, signed(CI), POLICY, binding())
 
     if landed:
         assert attempt() is Put.CREATED
@@ -191,7 +191,7 @@ def test_push_plan_reuses_what_is_known_and_there(tmp_path):
     made = artifacts(tmp_path)
     known = {one.sha256: Packed(f"{n:064x}", 10, one.sha256, one.size) for n, one in enumerate(made)}
     keys = [NAMES.object(f"{n:064x}") for n in range(3)]
-    plan = push.plan_push(made, known, {keys[0]: 10, keys[1]: 9}, NAMES)
+    plan = publisher.plan_push(made, known, {keys[0]: 10, keys[1]: 9}, NAMES)
     assert [entry.path for entry in plan.reuse] == [made[0].path]
     assert plan.pack == (made[1], made[2])
 
@@ -200,23 +200,23 @@ def test_a_file_that_is_not_what_the_manifest_says_is_not_published(tmp_path):
     made = artifacts(tmp_path / "snapshot")
     made[1].source.write_bytes(b"changed")
     with pytest.raises(IntegrityError, match="nothing was published"):
-        push.pack_all(push.plan_push(made, {}, {}, NAMES), NAMES, tmp_path)
+        publisher.pack_all(publisher.plan_push(made, {}, {}, NAMES), NAMES, tmp_path)
 
 
 def test_fetch_plan_downloads_only_what_is_not_here(tmp_path):
     transport = MemoryTransport()
     files = {**FILES, "copy.json": FILES["manifest.json"], "twin.term": FILES["lexical/a.term"]}
     claim, _ = publish(transport, tmp_path, files)
-    table = fetch.read_toc(transport, NAMES, claim)
+    table = fetch_plan.read_toc(transport, NAMES, claim)
     raw = {entry.path: entry.packed.raw_sha256 for entry in table.entries}
     here = {raw["manifest.json"]: tmp_path / "mine"}
-    plan = fetch.plan_fetch(table, here, NAMES, tmp_path / "staging")
+    plan = fetch_plan.plan_fetch(table, here, NAMES, tmp_path / "staging")
     assert sorted(reuse.entry.path for reuse in plan.reuse) == ["copy.json", "manifest.json"]
     assert len(plan.download) == 2
     assert sorted(len(one.destinations) for one in plan.download) == [1, 2]
     assert sum(one.packed.size for one in plan.download) + plan.reuse_bytes == claim.totals.size
     everything = {entry.packed.raw_sha256: tmp_path for entry in table.entries}
-    assert fetch.plan_fetch(table, everything, NAMES, tmp_path).download == ()
+    assert fetch_plan.plan_fetch(table, everything, NAMES, tmp_path).download == ()
 
 
 def test_rotation_travels_with_a_push():
@@ -224,7 +224,7 @@ def test_rotation_travels_with_a_push():
     transport = MemoryTransport()
     transport.put(MANIFEST, signed(CI))
     dual = signed(CI, NEW, successors=(NEW.public,))
-    assert push.publish_manifest(transport, NAMES, dual, POLICY, binding()) is Put.CREATED
+    assert publisher.publish_manifest(transport, NAMES, dual, POLICY, binding()) is Put.CREATED
     found = verify(get(transport, MANIFEST, max_bytes=65536), POLICY, binding())
     assert found.successors == (NEW.public,)
     assert len(envelopes.decode(dual).signatures) == 2

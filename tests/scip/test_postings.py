@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitindex.scip import blocks, packing, postings
-from gitindex.scip.names import BLOCK, pack_names, unpack_names
+from gitindex.scip import blocks, fact_postings, packing
+from gitindex.scip.symbol_strings import BLOCK, pack_names, unpack_names
 
 numbers = st.integers(0, 2**34)
 lines = st.integers(1, 50_000)
@@ -21,7 +21,7 @@ flags = st.one_of(st.just(8), st.integers(0, 511))
 @given(st.lists(numbers))
 def test_varints(values):
     blob, ends = packing.encode(np.array(values, dtype=np.int64))
-    assert list(postings.varints(blob)) == values
+    assert list(fact_postings.varints(blob)) == values
     assert ends.tolist() == [len(packing.encode(np.array(values[: n + 1]))[0]) for n in range(len(values))]
 
 
@@ -35,8 +35,10 @@ def test_postings_of_symbols(found, named):
     table = np.array(sorted(found), dtype=np.int64).reshape(-1, 5)
     blob, ends = packing.pack_symbols(np.array(named), *table.T)
     parts = [blob[start:stop] for start, stop in pairwise([0, *ends.tolist()])]
-    assert [postings.name_of(part) for part in parts] == named
-    back = [(rank, *posting) for rank, part in enumerate(parts) for posting in postings.unpack_symbol(part)]
+    assert [fact_postings.name_of(part) for part in parts] == named
+    back = [
+        (rank, *posting) for rank, part in enumerate(parts) for posting in fact_postings.unpack_symbol(part)
+    ]
     assert back == sorted(found)
 
 
@@ -60,7 +62,7 @@ def test_values_in_blocks(values, other):
 def test_lists_in_blocks(lists):
     pairs = np.array([(k, n) for k in sorted(lists) for n in sorted(lists[k])], np.int64).reshape(-1, 2)
     packed = [item for _, block in packing.pack_lists(*pairs.T) for item in blocks.items(block)]
-    assert [(k, set(accumulate(postings.varints(blob)))) for k, blob in packed] == sorted(lists.items())
+    assert [(k, set(accumulate(fact_postings.varints(blob)))) for k, blob in packed] == sorted(lists.items())
 
 
 occurrences = st.builds(
@@ -92,9 +94,9 @@ def test_blobs_of_files(many):
         for hashes, count, found in many
     ]
     for (hashes, count, found), blob in zip(many, packing.pack_files(arrays), strict=True):
-        opened = postings.open_file(blob)
+        opened = fact_postings.open_file(blob)
         assert (opened.hashes, opened.locals, opened.total) == (tuple(hashes), count, len(found))
-        assert [tuple(row) for row in postings.occurrences_of(opened)] == found
+        assert [tuple(row) for row in fact_postings.occurrences_of(opened)] == found
 
 
 @st.composite
@@ -113,7 +115,7 @@ def definitions(draw):
 def test_blobs_of_definitions(many):
     many = [sorted(found, key=lambda row: row[1:3]) for found in many]
     blobs = packing.pack_definitions([np.array(found, dtype=np.int32).reshape(-1, 10) for found in many])
-    assert [list(postings.unpack_definitions(blob)) for blob in blobs] == many
+    assert [list(fact_postings.unpack_definitions(blob)) for blob in blobs] == many
 
 
 @settings(deadline=None, max_examples=30)

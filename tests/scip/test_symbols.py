@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.errors import SemanticError
-from gitindex.scip import symbols
-from gitindex.scip.symbols import Descriptor, LocalSymbol, Package, parse, tail
+from gitindex.scip import symbol_grammar
+from gitindex.scip.symbol_grammar import Descriptor, LocalSymbol, Package, parse, tail
 
 FORMS = {
     "namespace": "{}/",
@@ -33,7 +33,7 @@ def spell(package, parts) -> str:
     return (
         head
         + " "
-        + "".join(FORMS[kind].format(symbols.quote(name.encode()).decode()) for name, kind in parts)
+        + "".join(FORMS[kind].format(symbol_grammar.quote(name.encode()).decode()) for name, kind in parts)
     )
 
 
@@ -52,14 +52,14 @@ def test_tail_is_the_last_descriptor(package, parts):
     last = tail(symbol)
     assert last is not None
     assert (last.name.decode(), last.suffix) == parts[-1]
-    assert symbols.tail_name(symbol) == last.name
+    assert symbol_grammar.tail_name(symbol) == last.name
     assert symbol[: last.start] == (spell(package, parts[:-1]).encode())
 
 
 @settings(deadline=None)
 @given(fields, descriptors)
 def test_only_the_version_is_replaced(package, parts):
-    changed = symbols.without_version(spell(package, parts).encode()).decode()
+    changed = symbol_grammar.without_version(spell(package, parts).encode()).decode()
     assert changed == spell((*package[:3], "_"), parts)
 
 
@@ -89,10 +89,10 @@ def test_what_is_no_symbol_is_refused(text):
 def test_tail_never_raises(junk):
     last = tail(junk)
     if last:
-        assert symbols.tail_name(junk) == last.name
+        assert symbol_grammar.tail_name(junk) == last.name
 
 
 @given(st.lists(st.binary(max_size=20)))
 def test_hashes_of_many_are_those_of_each(some: list[bytes]):
-    found = symbols.hash_all(some)
-    assert [symbols.hash64(symbol) for symbol in some] == list(memoryview(found).cast("q"))
+    found = symbol_grammar.hash_all(some)
+    assert [symbol_grammar.hash64(symbol) for symbol in some] == list(memoryview(found).cast("q"))

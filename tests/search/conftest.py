@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from gitindex.config import Environment
+from gitindex.ops.answers.search_answer import QueryAnswer, QueryOptions, query
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.query import QueryAnswer, QueryOptions, query
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.search.hit import Hit
 from gitindex.search.request import Request
 from tests.gitrepo import GitRepo

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from gitindex import config
+from gitindex.ops.answers.search_answer import query
 from gitindex.ops.codebase import read_root_file
-from gitindex.ops.eligible import make_policy
-from gitindex.ops.query import query
-from gitindex.ops.target import SyncOptions, open_source
+from gitindex.ops.syncing.eligibility import make_policy
+from gitindex.ops.syncing.sync_plan import SyncOptions, open_source
 from gitindex.search import fallback
 from gitindex.search.eligible import eligible, read
 from gitindex.search.fallback import Scan

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gitindex.config import Environment
-from gitindex.mcp.schema import BY_NAME
 from gitindex.mcp.server import Service
+from gitindex.mcp.tool_schemas import BY_NAME
 from gitindex.search.dense import DenseIndex
 from gitindex.search.lexical import Words
 from gitindex.search.request import FILE_MODES, MODES, Request
@@ -34,7 +34,7 @@ FILTERS: dict[str, tuple[Any, Callable[[str], bool]]] = {
 NO_FILTERS = {"query", "mode", "limit", "files"}
 PLACES = (
     "search/request.py (checked, asks_metadata), search/scope.py or search/metadata.py, search/lexical.py (_filters), "
-    "search/dense.py, search/fallback.py, cli/cmd_search.py, mcp/schema.py, mcp/tools.py, docs/mcp.md"
+    "search/dense.py, search/fallback.py, cli/cmd_search.py, mcp/tool_schemas.py, mcp/tools.py, docs/mcp.md"
 )
 # A scope for each of its fields, on its own.
 SCOPES: dict[str, Scope] = {
@@ -91,7 +91,7 @@ def test_every_filter_is_tried_and_offered():
     options = {parameter.name for parameter in commands()["search"].params}
     assert filters - options == set(), "cli/cmd_search.py has no option for it"
     arguments = set(BY_NAME["search_codebase"].properties)
-    assert filters - arguments == set(), "mcp/schema.py has no argument for it"
+    assert filters - arguments == set(), "mcp/tool_schemas.py has no argument for it"
 
 
 @pytest.mark.parametrize("name", FILTERS)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from gitindex.config import Environment
 from gitindex.errors import GitindexError
+from gitindex.ops.answers.search_answer import _embedder
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.query import _embedder
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.search.engine import Engine
 from gitindex.search.hit import Found
 from gitindex.search.request import MODES, Request

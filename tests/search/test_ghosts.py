@@ -6,7 +6,7 @@ import pytest
 
 from gitindex.lifecycle.compact import compact
 from gitindex.search.request import MODES
-from gitindex.segment.chunks import MARKER_KIND
+from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.view.snapshot import open_active
 from tests.search.conftest import Ask, Asked
 

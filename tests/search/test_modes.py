@@ -131,7 +131,7 @@ def test_the_answer_carries_the_three_truths(own: Asked) -> None:
 
 def test_sync_first_finds_what_is_new(own: Asked) -> None:
     """HK-5: without hooks, --sync catches up."""
-    from gitindex.ops.query import QueryOptions
+    from gitindex.ops.answers.search_answer import QueryOptions
 
     own.repo.write("shop/fresh.py", "def entirely_new_thing():\n    pass\n")
     assert "shop/fresh.py" not in own.paths("entirely_new_thing")
@@ -141,8 +141,8 @@ def test_sync_first_finds_what_is_new(own: Asked) -> None:
 def test_an_unindexed_codebase_is_gated(shop: Asked, tmp_path) -> None:
     """EN-1."""
     from gitindex.config import Environment
+    from gitindex.ops.answers.search_answer import query
     from gitindex.ops.codebase import open_codebase
-    from gitindex.ops.query import query
     from gitindex.search.request import Request
 
     other = open_codebase(shop.repo.root, Environment(home=tmp_path / "elsewhere"))

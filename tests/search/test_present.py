@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitindex.ops.present import looking
-from gitindex.ops.query import QueryOptions, query
-from gitindex.ops.truth import freshness
+from gitindex.ops.answers.answer_truths import freshness
+from gitindex.ops.answers.search_answer import QueryOptions, query
+from gitindex.ops.syncing.worktree_status import looking
 from gitindex.search.request import LEXICAL, Request
 from tests import harness
 from tests.gitrepo import GitRepo

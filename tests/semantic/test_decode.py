@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitindex.scip import schema
 from gitindex.scip.reader import IndexFile
-from gitindex.scip.symbols import hash64, tail
+from gitindex.scip.symbol_grammar import hash64, tail
 from gitindex.semantic import describe, firstpass
 from gitindex.semantic.agreement import Aliases, agrees_anywhere, renamed
 from gitindex.semantic.decode import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED, Decoded

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitindex.scip.symbols import hash64
+from gitindex.scip.symbol_grammar import hash64
 from gitindex.semantic.edges import FILE_LEVEL, _innermost, call_edges
 from tests.scip import writer
 from tests.semantic.test_decode import decode

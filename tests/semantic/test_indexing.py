@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import UsageError
-from gitindex.semantic import tools
-from gitindex.semantic.indexers.base import Diagnosis, IndexerFailure, Run
+from gitindex.semantic import tools_directory
+from gitindex.semantic.indexer_run import MAX_EXCLUDED, Bench, Indexed, index
+from gitindex.semantic.indexers.adapter import Diagnosis, IndexerFailure, Run
 from gitindex.semantic.indexers.registry import INDEXERS, indexer_for
-from gitindex.semantic.indexing import MAX_EXCLUDED, Bench, Indexed, index
 from gitindex.semantic.process import Caps
 from tests.scip import writer
 from tests.semantic.recorder import Recorder
@@ -159,14 +159,14 @@ def test_a_missing_tool_says_how_to_get_it(tmp_path):
 def test_the_list_of_tools(tmp_path):
     shop = Shop(tmp_path, "scip-go")
     shop.tool.plan({})
-    listed = {tool.name: tool for tool in tools.installed(shop.bench, shop.work)}
+    listed = {tool.name: tool for tool in tools_directory.installed(shop.bench, shop.work)}
     assert set(listed) == {indexer.name for indexer in INDEXERS}
     assert (listed["scip-go"].version, listed["scip-go"].source) == ("1.2.3", "path")
     assert not listed["scip-clang"].installed
     with pytest.raises(UsageError, match="scip-go is not installed by gitindex"):
-        tools.install(["go"], shop.bench)
+        tools_directory.install(["go"], shop.bench)
     with pytest.raises(UsageError, match="no indexer"):
-        tools.install(["cobol"], shop.bench)
+        tools_directory.install(["cobol"], shop.bench)
 
 
 # -- the failure campaign -------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gitindex.errors import IncompatibleVersion, SemanticError
-from gitindex.semantic import control, jobs
+from gitindex.semantic import control_database, job_queue
 from gitindex.semantic.contexts import Context
+from gitindex.semantic.job_worker import NoLongerCurrent, Steps, run_next
 from gitindex.semantic.mutation import Decision
-from gitindex.semantic.scope import covers, merge, scope
-from gitindex.semantic.worker import NoLongerCurrent, Steps, run_next
+from gitindex.semantic.refresh_scope import covers, merge, scope
 
 HEADS = ("h1", "h2", "h3")
 SCOPES = st.sampled_from(
@@ -32,8 +32,8 @@ def contexts(*roots: str) -> list[Context]:
 
 @pytest.fixture
 def connection(tmp_path: Path):
-    opened = control.open_control(tmp_path / "control.sqlite")
-    control.register(opened, contexts("one", "two"), {"python": "scip-python 1"})
+    opened = control_database.open_control(tmp_path / "control.sqlite")
+    control_database.register(opened, contexts("one", "two"), {"python": "scip-python 1"})
     yield opened
     opened.close()
 
@@ -45,12 +45,12 @@ class Queue(RuleBasedStateMachine):
         super().__init__()
         self.directory = tempfile.TemporaryDirectory()
         path = Path(self.directory.name) / "control.sqlite"
-        self.connections = [control.open_control(path) for _ in range(2)]
-        control.register(self.connections[0], contexts("one", "two"), {})
+        self.connections = [control_database.open_control(path) for _ in range(2)]
+        control_database.register(self.connections[0], contexts("one", "two"), {})
         self.now = 0.0
         self.head = HEADS[0]
         self.asked: dict[int, object] = {}
-        self.held: list[jobs.Job] = []  # what live workers believe to be running
+        self.held: list[job_queue.Job] = []  # what live workers believe to be running
         self.was_final: dict[int, str] = {}
 
     def teardown(self) -> None:
@@ -68,8 +68,8 @@ class Queue(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), context=st.integers(1, 2), wanted=SCOPES)
     def enqueue(self, which, context, wanted) -> None:
-        done = jobs.enqueue(self.connections[which], context, wanted, self.head, self.tick())
-        assert jobs.get(self.connections[1 - which], done.job_id).status in ("queued", "running")
+        done = job_queue.enqueue(self.connections[which], context, wanted, self.head, self.tick())
+        assert job_queue.get(self.connections[1 - which], done.job_id).status in ("queued", "running")
         self.asked[context] = merge(self.asked[context], wanted) if context in self.asked else wanted
 
     @rule(which=st.integers(0, 1), head=st.sampled_from(HEADS), told=st.booleans())
@@ -79,13 +79,13 @@ class Queue(RuleBasedStateMachine):
             self.head = head
             self.asked = {}
         if told:
-            jobs.head_moved(self.connections[which], head, self.tick())
+            job_queue.head_moved(self.connections[which], head, self.tick())
 
     @rule(which=st.integers(0, 1), worker=st.sampled_from(["w1", "w2"]))
     def claim(self, which, worker) -> None:
-        job = jobs.claim(self.connections[which], worker, self.tick())
+        job = job_queue.claim(self.connections[which], worker, self.tick())
         if job is not None:
-            running = jobs.get(self.connections[1 - which], job.id)
+            running = job_queue.get(self.connections[1 - which], job.id)
             assert (running.status, running.worker) == ("running", worker)
             self.held.append(job)
 
@@ -96,16 +96,16 @@ class Queue(RuleBasedStateMachine):
     def end(self, which, data, end) -> None:
         job = self.held.pop(data.draw(st.integers(0, len(self.held) - 1)))
         connection = self.connections[which]
-        before = jobs.get(connection, job.id)
+        before = job_queue.get(connection, job.id)
         ours = (
             before.status == "running" and before.worker == job.worker and before.started_at == job.started_at
         )
         if end == "crash":
             return
         if end == "complete":
-            won = jobs.complete(connection, job, self.tick())
+            won = job_queue.complete(connection, job, self.tick())
         else:
-            won = jobs.fail(connection, job, "boom", self.tick(), retry=end == "retry")
+            won = job_queue.fail(connection, job, "boom", self.tick(), retry=end == "retry")
         if before.started_at == job.started_at or before.worker != job.worker:
             assert won == ours
         if won and end == "fail":
@@ -115,10 +115,10 @@ class Queue(RuleBasedStateMachine):
     def recover(self, which) -> None:
         """Every worker that is not in `held` is dead; those in it beat first."""
         for job in self.held:
-            jobs.heartbeat(self.connections[which], job.id, job.worker, self.now + 1000)
-        touched = jobs.recover(self.connections[1 - which], self.now + 1000, stale_after=500)
+            job_queue.heartbeat(self.connections[which], job.id, job.worker, self.now + 1000)
+        touched = job_queue.recover(self.connections[1 - which], self.now + 1000, stale_after=500)
         for job_id in touched:
-            job = jobs.get(self.connections[which], job_id)
+            job = job_queue.get(self.connections[which], job_id)
             assert job.status in ("queued", "failed")
             if job.status == "failed" and "attempts" in job.error:
                 self.asked.pop(job.context_id, None)
@@ -133,19 +133,19 @@ class Queue(RuleBasedStateMachine):
 
     @invariant()
     def final_states_are_final(self) -> None:
-        for job in jobs.recent(self.connections[1], 1000):
+        for job in job_queue.recent(self.connections[1], 1000):
             if job.id in self.was_final:
                 assert job.status == self.was_final[job.id]
             elif job.status in ("completed", "superseded", "failed"):
                 self.was_final[job.id] = job.status
-            assert job.attempts <= jobs.MAX_ATTEMPTS
+            assert job.attempts <= job_queue.MAX_ATTEMPTS
 
     @invariant()
     def what_was_asked_is_covered(self) -> None:
         for context, wanted in self.asked.items():
             able = [
                 job.scope
-                for job in jobs.recent(self.connections[0], 1000)
+                for job in job_queue.recent(self.connections[0], 1000)
                 if job.context_id == context
                 and job.head == self.head
                 and (job.status in ("queued", "running", "completed") or "attempts" in (job.error or ""))
@@ -165,15 +165,15 @@ TestQueue = Queue.TestCase
 
 def test_of_many_claimers_each_job_has_one(tmp_path: Path):
     path = tmp_path / "control.sqlite"
-    opened = control.open_control(path)
-    control.register(opened, contexts(*(f"c{n}" for n in range(20))), {})
+    opened = control_database.open_control(path)
+    control_database.register(opened, contexts(*(f"c{n}" for n in range(20))), {})
     for context in range(1, 21):
-        jobs.enqueue(opened, context, None, "h", 0.0)
+        job_queue.enqueue(opened, context, None, "h", 0.0)
     won: list[int] = []
 
     def work(name: str) -> None:
-        mine = control.open_control(path)
-        while (job := jobs.claim(mine, name, 1.0)) is not None:
+        mine = control_database.open_control(path)
+        while (job := job_queue.claim(mine, name, 1.0)) is not None:
             won.append(job.id)
         mine.close()
 
@@ -187,16 +187,16 @@ def test_of_many_claimers_each_job_has_one(tmp_path: Path):
 
 
 def test_same_head_widens_and_another_head_supersedes(connection):
-    first = jobs.enqueue(connection, 1, scope(("a",)), "h1", 1.0)
-    assert jobs.enqueue(connection, 1, scope(("a",)), "h1", 2.0) == (first.job_id, "covered", ())
-    assert jobs.enqueue(connection, 1, scope(("b",)), "h1", 2.0) == (first.job_id, "widened", ())
-    assert jobs.get(connection, first.job_id).scope == scope(("a", "b"))
-    running = jobs.claim(connection, "w", 3.0)
-    wider = jobs.enqueue(connection, 1, None, "h1", 4.0)
+    first = job_queue.enqueue(connection, 1, scope(("a",)), "h1", 1.0)
+    assert job_queue.enqueue(connection, 1, scope(("a",)), "h1", 2.0) == (first.job_id, "covered", ())
+    assert job_queue.enqueue(connection, 1, scope(("b",)), "h1", 2.0) == (first.job_id, "widened", ())
+    assert job_queue.get(connection, first.job_id).scope == scope(("a", "b"))
+    running = job_queue.claim(connection, "w", 3.0)
+    wider = job_queue.enqueue(connection, 1, None, "h1", 4.0)
     assert wider.outcome == "created"
-    assert jobs.get(connection, running.id).status == "running"
-    assert jobs.claim(connection, "w2", 5.0) is None, "the context is busy"
-    moved = jobs.enqueue(connection, 1, None, "h2", 6.0)
+    assert job_queue.get(connection, running.id).status == "running"
+    assert job_queue.claim(connection, "w2", 5.0) is None, "the context is busy"
+    moved = job_queue.enqueue(connection, 1, None, "h2", 6.0)
     assert set(moved.superseded) == {first.job_id, wider.job_id}
 
 
@@ -243,19 +243,19 @@ class World:
 
 def test_a_job_runs_to_completion(connection):
     world = World()
-    jobs.enqueue(connection, 1, None, "h1", 0.0)
+    job_queue.enqueue(connection, 1, None, "h1", 0.0)
     done = run_next(connection, "w", world.steps())
     assert done.status == "completed"
     assert world.published == [("h1", f"output of {done.id} at h1")]
     assert world.discarded
-    assert control.contexts(connection)[0].refreshed_head == "h1"
+    assert control_database.contexts(connection)[0].refreshed_head == "h1"
     assert run_next(connection, "w", world.steps()) is None
 
 
 @pytest.mark.parametrize("move_at", ["claimed", "indexed", "checked", "publishing"])
 def test_head_moved_before_the_import_discards_the_output(connection, move_at):
     world = World(move_at=move_at)
-    jobs.enqueue(connection, 1, None, "h1", 0.0)
+    job_queue.enqueue(connection, 1, None, "h1", 0.0)
     done = run_next(connection, "w", world.steps())
     assert done.status == "superseded"
     assert world.published == []
@@ -266,10 +266,10 @@ def test_head_moved_before_the_import_discards_the_output(connection, move_at):
 def test_killed_anywhere_the_next_worker_finishes(connection, kill_at):
     """`completed` never stands without a publish; a job killed after its publish is only done again."""
     world = World(kill_at=kill_at)
-    job_id = jobs.enqueue(connection, 1, None, "h1", 0.0).job_id
+    job_id = job_queue.enqueue(connection, 1, None, "h1", 0.0).job_id
     with pytest.raises(Killed):
         run_next(connection, "dead", world.steps())
-    status = jobs.get(connection, job_id).status
+    status = job_queue.get(connection, job_id).status
     assert status == ("completed" if kill_at == "completed" else "running")
     world.kill_at = ""
     world.now += 10_000
@@ -282,11 +282,11 @@ def test_killed_anywhere_the_next_worker_finishes(connection, kill_at):
 
 
 def test_dead_workers_stop_being_tried(connection):
-    job_id = jobs.enqueue(connection, 1, None, "h1", 0.0).job_id
-    for attempt in range(jobs.MAX_ATTEMPTS):
-        assert jobs.claim(connection, "w", attempt * 1000.0).attempts == attempt + 1
-        assert jobs.recover(connection, attempt * 1000.0 + 999) == (job_id,)
-    failed = jobs.get(connection, job_id)
+    job_id = job_queue.enqueue(connection, 1, None, "h1", 0.0).job_id
+    for attempt in range(job_queue.MAX_ATTEMPTS):
+        assert job_queue.claim(connection, "w", attempt * 1000.0).attempts == attempt + 1
+        assert job_queue.recover(connection, attempt * 1000.0 + 999) == (job_id,)
+    failed = job_queue.get(connection, job_id)
     assert (failed.status, failed.error) == ("failed", "the worker died (3 attempts)")
 
 
@@ -296,7 +296,7 @@ def test_a_failing_indexer(connection, retry, status):
         raise SemanticError("scip-x crashed", retry=retry, diagnosis="crashed", log="last words")
 
     world = World()
-    jobs.enqueue(connection, 1, None, "h1", 0.0)
+    job_queue.enqueue(connection, 1, None, "h1", 0.0)
     steps = Steps(run, lambda: "h1", world.publish, world.discarded.append, world.clock)
     done = run_next(connection, "w", steps)
     assert done.status == status
@@ -307,21 +307,21 @@ def test_a_failing_indexer(connection, retry, status):
 
 
 def test_contexts_that_vanish_are_disabled(connection):
-    rows = control.register(connection, contexts("two"), {"python": "scip-python 2"})
+    rows = control_database.register(connection, contexts("two"), {"python": "scip-python 2"})
     assert [(row.root, row.tool_version) for row in rows] == [("two", "scip-python 2")]
-    assert [row.enabled for row in control.contexts(connection, enabled_only=False)] == [False, True]
+    assert [row.enabled for row in control_database.contexts(connection, enabled_only=False)] == [False, True]
 
 
 def test_decisions_come_back_whole(connection):
     decision = Decision("sig", "h1", {"a": "1"}, '["x"]', "proof")
-    control.remember(connection, decision, 1.0)
-    assert control.recall(connection, "sig", "h1") == decision
-    assert control.recall(connection, "sig", "h2") is None
+    control_database.remember(connection, decision, 1.0)
+    assert control_database.recall(connection, "sig", "h1") == decision
+    assert control_database.recall(connection, "sig", "h2") is None
 
 
 def test_a_control_file_of_a_newer_release_is_refused(tmp_path: Path):
-    opened = control.open_control(tmp_path / "c.sqlite")
+    opened = control_database.open_control(tmp_path / "c.sqlite")
     opened.execute("UPDATE semantic_schema SET version = 99")
     opened.close()
     with pytest.raises(IncompatibleVersion, match="99"):
-        control.open_control(tmp_path / "c.sqlite")
+        control_database.open_control(tmp_path / "c.sqlite")

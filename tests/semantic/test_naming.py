@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gitindex.scip.reader import IndexFile
-from gitindex.semantic import contexts, naming
+from gitindex.semantic import contexts, package_names
 from gitindex.semantic.decode import Decoded
 from tests.scip import writer
 
@@ -22,10 +22,10 @@ FILES = {
 }
 
 
-def named(root: str) -> naming.Naming:
+def named(root: str) -> package_names.Naming:
     found = contexts.discover(FILES, FILES.__getitem__)
     (context,) = [item for item in found if (item.language, item.root) == ("typescript", root)]
-    return naming.of(context, FILES, FILES.get)
+    return package_names.of(context, FILES, FILES.get)
 
 
 def stored(tmp_path: Path, root: str, *symbols: tuple[str, int]) -> list[bytes]:
@@ -62,4 +62,4 @@ def test_only_what_needs_it_is_renamed():
     assert named("a").own == {b"@example/a"}
     found = contexts.discover(FILES, FILES.__getitem__)
     (python,) = [item for item in found if item.language == "python"]
-    assert naming.of(python, FILES, FILES.get) == naming.NAMELESS
+    assert package_names.of(python, FILES, FILES.get) == package_names.NAMELESS

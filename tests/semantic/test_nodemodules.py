@@ -10,7 +10,7 @@ import pytest
 
 from gitindex.errors import UsageError
 from gitindex.semantic import nodemodules
-from gitindex.semantic.indexers.base import Run
+from gitindex.semantic.indexers.adapter import Run
 from gitindex.semantic.indexers.registry import indexer_for
 
 

@@ -18,14 +18,14 @@ from gitindex.git.objects import open_objects
 from gitindex.git.repo import discover, resolve
 from gitindex.scip import schema
 from gitindex.scip.reader import IndexFile
-from gitindex.scip.symbols import without_version
-from gitindex.semantic import contexts, tools
+from gitindex.scip.symbol_grammar import without_version
+from gitindex.semantic import contexts, tools_directory
 from gitindex.semantic.checkout import BlobReader, check_out
 from gitindex.semantic.decode import DEMOTED, EXACT, QUALITY_SHIFT, Decoded
-from gitindex.semantic.indexers.base import Run
+from gitindex.semantic.indexer_run import Bench, Indexed, index
+from gitindex.semantic.indexers.adapter import Run
 from gitindex.semantic.indexers.npm_tool import home as npm_home
 from gitindex.semantic.indexers.registry import indexer_for
-from gitindex.semantic.indexing import Bench, Indexed, index
 from gitindex.semantic.process import Caps
 from tests.gitrepo import GitRepo
 
@@ -40,17 +40,17 @@ def bench(tmp_path_factory) -> Bench:
     kept = ENVIRONMENT.get("GITINDEX_TEST_TOOLS")
     directory = Path(kept) if kept else tmp_path_factory.mktemp("tools")
     made = Bench(directory, ENVIRONMENT, Caps(seconds=900, memory_bytes=6 * 1024**3))
-    assert tools.install(["python", "typescript"], made) == ["scip-python", "scip-typescript"]
+    assert tools_directory.install(["python", "typescript"], made) == ["scip-python", "scip-typescript"]
     return made
 
 
 def test_installed_tools_are_the_pinned_ones(bench: Bench, tmp_path: Path):
-    listed = {tool.name: tool for tool in tools.installed(bench, tmp_path)}
+    listed = {tool.name: tool for tool in tools_directory.installed(bench, tmp_path)}
     assert (listed["scip-python"].version, listed["scip-python"].source) == ("0.6.6", "managed")
     assert (listed["scip-typescript"].version, listed["scip-typescript"].source) == ("0.4.0", "managed")
     complete = npm_home(bench.tools) / ".complete"
     before = complete.stat().st_mtime_ns
-    tools.install(["python"], bench)
+    tools_directory.install(["python"], bench)
     assert complete.stat().st_mtime_ns == before, "what is there is left alone"
 
 

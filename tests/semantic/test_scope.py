@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.errors import SemanticError
-from gitindex.semantic.scope import covers, from_json, merge, scope, selects, to_json
+from gitindex.semantic.refresh_scope import covers, from_json, merge, scope, selects, to_json
 
 paths = st.sampled_from(["a/x.py", "a/y.py", "b/z.py", "a/s/t.py", "top.py"])
 packages = st.sampled_from(["a", "b", "a/s"])

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.semantic import mutation
+from gitindex.semantic.file_state import Certainty, FileFacts, FileState, Freshness, Graph
 from gitindex.semantic.mutation import ALLOWED, BLOCKED, NEEDS_DECISION, Decision
-from gitindex.semantic.state import Certainty, FileFacts, FileState, Freshness, Graph
 
 CLEAN = FileFacts("h", "h")
 UNINDEXED = FileFacts("h")

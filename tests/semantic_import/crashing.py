@@ -25,7 +25,7 @@ def main() -> None:
     step, root = sys.argv[1:]
     from gitindex.config import environment
     from gitindex.ops.codebase import open_codebase
-    from gitindex.ops.refresh import RefreshOptions, refresh
+    from gitindex.ops.exact.refresh import RefreshOptions, refresh
     from gitindex.store import steps
 
     def die(reached: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from gitindex.config import Environment
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.refresh import RefreshOptions, RefreshReport, refresh
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.exact.refresh import RefreshOptions, RefreshReport, refresh
+from gitindex.ops.syncing.sync import SyncOptions, sync
 from gitindex.semantic.process import Caps
 from tests.gitrepo import GitRepo
 from tests.scip import writer

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gitindex.navigate.exact import Exact, Symbol
-from gitindex.scip.postings import DEFINITION, QUALITY_SHIFT
-from gitindex.scip.symbols import hash64
+from gitindex.scip.fact_postings import DEFINITION, QUALITY_SHIFT
+from gitindex.scip.symbol_grammar import hash64
 from gitindex.semantic import describe
 from gitindex.view.snapshot import SnapshotView
 

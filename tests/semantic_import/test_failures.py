@@ -13,9 +13,9 @@ import pytest
 
 from gitindex.lifecycle import check
 from gitindex.lifecycle.digest import digest
-from gitindex.ops import jobs
-from gitindex.scip.symbols import hash64
-from gitindex.semantic.indexers.base import Diagnosis
+from gitindex.ops.exact import refresh_jobs
+from gitindex.scip.symbol_grammar import hash64
+from gitindex.semantic.indexers.adapter import Diagnosis
 from gitindex.semantic.process import Caps
 from gitindex.store import manifests, steps
 from gitindex.view.snapshot import open_active
@@ -100,7 +100,7 @@ def test_a_failing_tool_leaves_everything_as_it_was(project: Project, name: str)
     assert failed.next
     assert everything(project) == before
     assert not any(project.codebase.layout.staging.iterdir())
-    listed = jobs.listing(project.codebase)["jobs"][0]
+    listed = refresh_jobs.listing(project.codebase)["jobs"][0]
     assert (listed["status"], listed["error"].partition(":")[0]) == ("failed", failure.diagnosis)
     project.answer()
     assert project.refresh().status == "ok", "and it does not stand in the way of the next one"
@@ -115,7 +115,7 @@ def test_a_missing_tool_is_unavailable_not_an_error_of_the_index(project: Projec
     assert (report.status, missing.outcome, missing.diagnosis) == ("failed", "unavailable", "missing_tool")
     assert "indexers install" in missing.next
     assert everything(project) == before
-    assert [job["status"] for job in jobs.listing(project.codebase)["jobs"]] == ["completed"]
+    assert [job["status"] for job in refresh_jobs.listing(project.codebase)["jobs"]] == ["completed"]
 
 
 HOSTILE = {

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitindex.lifecycle import check
-from gitindex.scip.symbols import hash64
-from gitindex.semantic import control, jobs
+from gitindex.scip.symbol_grammar import hash64
+from gitindex.semantic import control_database, job_queue
 from gitindex.store import steps
 from gitindex.view.snapshot import open_active
 from tests.semantic_import.crashing import kill_at
@@ -39,8 +39,8 @@ def test_a_kill_leaves_old_or_new(tmp_path: Path, step: str):
     assert places(project) == [], "the file changed, its old document is no longer exact"
     assert kill_at(step, project.repo.root, project.home, project.tool.path) == -signal.SIGKILL
     assert places(project) in ([], NEW), step
-    with closing(control.open_control(project.codebase.layout.control)) as connection:
-        jobs.recover(connection, time.time() + 3600)  # as if the dead worker had been silent for long
+    with closing(control_database.open_control(project.codebase.layout.control)) as connection:
+        job_queue.recover(connection, time.time() + 3600)  # as if the dead worker had been silent for long
     report = project.refresh()
     assert report.status == "ok", (step, report)
     assert places(project) == NEW

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.ops.navigate import call_graph, find_references, find_symbol, outline
-from gitindex.ops.reading import ReadOptions
+from gitindex.ops.answers.gated_read import ReadOptions
+from gitindex.ops.answers.structural_answers import call_graph, find_references, find_symbol, outline
 from tests.scip import writer
 from tests.semantic_import.project import Project, document, symbol
 

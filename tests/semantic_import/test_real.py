@@ -17,14 +17,14 @@ from pathlib import Path
 import pytest
 
 from gitindex.config import Environment
-from gitindex.navigate.facts import CALLABLES, CONTAINERS, Definition
+from gitindex.navigate.fact_queries import CALLABLES, CONTAINERS, Definition
 from gitindex.navigate.layer import Layers
+from gitindex.ops.answers.gated_read import ReadOptions, reading
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.indexers import install
-from gitindex.ops.reading import ReadOptions, reading
-from gitindex.ops.refresh import RefreshOptions, RefreshReport, refresh
-from gitindex.scip.postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
-from gitindex.scip.symbols import hash64, without_version
+from gitindex.ops.exact.indexer_tools import install
+from gitindex.ops.exact.refresh import RefreshOptions, RefreshReport, refresh
+from gitindex.scip.fact_postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
+from gitindex.scip.symbol_grammar import hash64, without_version
 from gitindex.semantic.process import Caps
 from gitindex.store import steps
 from gitindex.view.snapshot import open_active

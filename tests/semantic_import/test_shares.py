@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.scip.reader import IndexFile
-from gitindex.semantic import shares
-from gitindex.semantic.naming import NAMELESS
-from gitindex.semantic.shares import Helper, HelperLost, Order
+from gitindex.semantic import parallel_read
+from gitindex.semantic.package_names import NAMELESS
+from gitindex.semantic.parallel_read import Helper, HelperLost, Order
 from tests.scip import writer
 from tests.semantic_import.project import FILES, Project
 
@@ -31,7 +31,7 @@ def helped(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
         given_out.append(order)
         begin(self, order)
 
-    monkeypatch.setattr(shares, "worth_it", lambda _: True)
+    monkeypatch.setattr(parallel_read, "worth_it", lambda _: True)
     monkeypatch.setattr(Helper, "begin", noticed)
     return given_out
 
@@ -56,7 +56,7 @@ def imported(where: Path) -> dict[str, list]:
 def test_two_processes_store_what_one_stores(tmp_path: Path, helped: list[Order], monkeypatch):
     together = imported(tmp_path / "two")
     assert [len(order.documents) > 0 for order in helped] == [True]
-    monkeypatch.setattr(shares, "worth_it", lambda _: False)
+    monkeypatch.setattr(parallel_read, "worth_it", lambda _: False)
     assert together == imported(tmp_path / "one")
     assert len(helped) == 1
 
@@ -74,7 +74,7 @@ def test_a_helper_that_dies_costs_nothing_but_time(tmp_path: Path, helped: list[
 def test_a_helper_that_cannot_work_ends_silently(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     repo = Project(tmp_path, FILES).codebase.repo
     order = Order(tmp_path / "gone.scip", "", NAMELESS, repo, {}, (), "python:", (0,))
-    with shares.helper() as helper:
+    with parallel_read.helper() as helper:
         helper.begin(order)
         with pytest.raises(HelperLost):
             list(helper.ready())
@@ -103,7 +103,7 @@ def test_shares_are_cut_between_paths(tmp_path_factory: pytest.TempPathFactory, 
     path = tmp_path_factory.mktemp("cut") / f"{os.getpid()}.scip"
     path.write_bytes(writer.index(*(writer.document(name) for name in names)))
     with IndexFile(path) as file:
-        ours, theirs = shares.halves(file, "")
+        ours, theirs = parallel_read.halves(file, "")
     assert sorted([*ours, *theirs]) == list(range(len(names)))
     key = [os.path.normpath(name) for name in names]
     assert not {key[at] for at in ours} & {key[at] for at in theirs}
@@ -111,7 +111,7 @@ def test_shares_are_cut_between_paths(tmp_path_factory: pytest.TempPathFactory, 
 
 def test_a_helper_that_was_stopped_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """EN-8: nothing waits for another process for ever."""
-    monkeypatch.setattr(shares, "PATIENCE", 0.05)
+    monkeypatch.setattr(parallel_read, "PATIENCE", 0.05)
     ours, theirs = Pipe()
     with theirs, pytest.raises(HelperLost):
         Helper(ours).exchange(set())

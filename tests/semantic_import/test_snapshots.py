@@ -21,12 +21,12 @@ from typing import NamedTuple
 import pytest
 
 from gitindex.config import Environment
+from gitindex.ops.answers.gated_read import ReadOptions
+from gitindex.ops.answers.structural_answers import find_references, find_symbol
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.indexers import install
-from gitindex.ops.navigate import find_references, find_symbol
-from gitindex.ops.reading import ReadOptions
-from gitindex.ops.refresh import RefreshOptions, refresh, tools_folder
-from gitindex.scip.postings import EXACT
+from gitindex.ops.exact.indexer_tools import install
+from gitindex.ops.exact.refresh import RefreshOptions, refresh, tools_folder
+from gitindex.scip.fact_postings import EXACT
 from gitindex.semantic.indexers.npm_tool import home as npm_home
 from gitindex.view.snapshot import open_active
 from tests.gitrepo import GitRepo

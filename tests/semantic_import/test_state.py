@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.ops.reading import ReadOptions
-from gitindex.ops.state import file_states
-from gitindex.scip.symbols import hash64
+from gitindex.ops.answers.gated_read import ReadOptions
+from gitindex.ops.exact.edit_gate import file_states
+from gitindex.scip.symbol_grammar import hash64
 from gitindex.view.snapshot import open_active
 from tests.scip import writer
 from tests.semantic_import.project import Project, document, symbol

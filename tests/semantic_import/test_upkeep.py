@@ -9,14 +9,14 @@ import pytest
 from gitindex.errors import ChecksumMismatch
 from gitindex.lifecycle import check
 from gitindex.lifecycle.compact import compact
-from gitindex.ops.build import build
-from gitindex.ops.buildarea import open_area
-from gitindex.ops.buildplan import BuildOptions
+from gitindex.ops.answers.gated_read import ReadOptions
+from gitindex.ops.answers.structural_answers import find_references
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.navigate import find_references
-from gitindex.ops.reading import ReadOptions
-from gitindex.ops.repair import repair_store
-from gitindex.ops.sync import SyncOptions, sync
+from gitindex.ops.maintain.repair import repair_store
+from gitindex.ops.sharing.build import build
+from gitindex.ops.sharing.build_area import open_area
+from gitindex.ops.sharing.build_options import BuildOptions
+from gitindex.ops.syncing.sync import SyncOptions, sync
 from gitindex.view.snapshot import open_active
 from tests.semantic_import.project import Project
 from tests.semantic_import.test_refresh import DISC, all_documents, places

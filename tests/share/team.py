@@ -14,17 +14,17 @@ import zstandard
 
 from gitindex.config import Environment
 from gitindex.lifecycle.digest import Digest
-from gitindex.ops import trust
-from gitindex.ops.audit import audit
-from gitindex.ops.build import build
-from gitindex.ops.buildplan import BuildOptions, BuildReport
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.fetch import FetchOptions, fetch
-from gitindex.ops.fetchreport import FetchReport
-from gitindex.ops.push import PushOptions, PushReport, push
-from gitindex.ops.trust import Wish
+from gitindex.ops.maintain.audit import audit
+from gitindex.ops.sharing import trusted_keys
+from gitindex.ops.sharing.build import build
+from gitindex.ops.sharing.build_options import BuildOptions, BuildReport
+from gitindex.ops.sharing.fetch import FetchOptions, fetch
+from gitindex.ops.sharing.fetch_report import FetchReport
+from gitindex.ops.sharing.push import PushOptions, PushReport, push
+from gitindex.ops.sharing.trusted_keys import Wish
 from gitindex.remote.connect import open_transport
-from gitindex.remote.names import Names
+from gitindex.remote.remote_layout import Names
 from gitindex.remote.transport import Patience, RemoteOptions, Transport, get
 from gitindex.trust import keys
 from tests import harness
@@ -105,8 +105,8 @@ class Team:
         return GitRepo(self.where / name)
 
     def trust(self, repo: GitRepo, *files: Path, environment: Environment | None = None, **wish) -> None:
-        public = trust.load_keys(files or [self.where / "key.pub"])
-        trust.add(repo.root, environment or self.mate, Wish(public, **wish))
+        public = trusted_keys.load_keys(files or [self.where / "key.pub"])
+        trusted_keys.add(repo.root, environment or self.mate, Wish(public, **wish))
 
     def fetch(self, repo: GitRepo, environment: Environment | None = None, **options) -> FetchReport:
         found = {"workers": 1, "patience": RESTLESS, **options}
@@ -149,7 +149,7 @@ def unpacked(data: bytes) -> bytes:
 
 def pinned(team: Team, repo: GitRepo, environment: Environment | None = None):
     """What is in force in a clone."""
-    return trust.known(repo.root, environment or team.mate).trust
+    return trusted_keys.known(repo.root, environment or team.mate).trust
 
 
 def many_files(count: int) -> Iterator[tuple[str, str]]:

@@ -11,8 +11,8 @@ import pytest
 
 from gitindex.errors import GitindexError, IntegrityError, Untrusted
 from gitindex.model import portable
-from gitindex.ops import trust
-from gitindex.remote import objects, toc
+from gitindex.ops.sharing import trusted_keys
+from gitindex.remote import stored_objects, toc
 from gitindex.remote.toc import Toc, TocEntry
 from gitindex.remote.transport import Transport
 from gitindex.trust import claim as claims
@@ -61,7 +61,7 @@ class Attacker:
     def republish(self, table: Toc, files: dict[str, bytes]) -> None:
         """Sign another table with the publisher's own key: what a broken or malicious publisher could do."""
         for data in files.values():
-            packed, stored = objects.pack_bytes(data)
+            packed, stored = stored_objects.pack_bytes(data)
             self.put(self.team.names.object(packed.sha256), stored)
         reference, stored = toc.pack(table)
         self.put(self.team.names.object(reference.sha256), stored)
@@ -91,7 +91,7 @@ def swap(attacker: Attacker) -> None:
 
 
 def bomb(attacker: Attacker) -> None:
-    attacker.put(attacker.object("facts.sqlite"), objects.pack_bytes(bytes(64 << 20))[1])
+    attacker.put(attacker.object("facts.sqlite"), stored_objects.pack_bytes(bytes(64 << 20))[1])
 
 
 def lose_object(attacker: Attacker) -> None:
@@ -165,7 +165,7 @@ def garbage(attacker: Attacker) -> None:
 
 def escaping_path(attacker: Attacker) -> None:
     """A publisher's own signature does not make a name safe: nothing but artifacts can be installed."""
-    packed, _ = objects.pack_bytes(b"evil\n")
+    packed, _ = stored_objects.pack_bytes(b"evil\n")
     entries = [*attacker.table.entries, TocEntry("ACTIVE_SNAPSHOT", packed)]
     manifest = next(one for one in entries if one.path == portable.NAME)
     described = json.loads(unpacked(attacker.get(attacker.team.names.object(manifest.packed.sha256))))
@@ -174,7 +174,7 @@ def escaping_path(attacker: Attacker) -> None:
     )
     data = json.dumps(described, sort_keys=True, separators=(",", ":")).encode()
     rest = [one for one in entries if one.path != portable.NAME]
-    table = toc.make([*rest, TocEntry(portable.NAME, objects.pack_bytes(data)[0])])
+    table = toc.make([*rest, TocEntry(portable.NAME, stored_objects.pack_bytes(data)[0])])
     attacker.republish(table, {"a": b"evil\n", "b": data})
 
 
@@ -279,7 +279,7 @@ def test_a_name_taken_by_other_bytes_is_not_replaced(team: Team):
     attacker = Attacker(team, head)
     victim = next(one for one in attacker.table.entries if one.path.endswith("segment_file_index.jsonl"))
     evil = b'{"path_key": "evil"}\n'
-    packed, _ = objects.pack_bytes(evil)
+    packed, _ = stored_objects.pack_bytes(evil)
     manifest = next(one for one in attacker.table.entries if one.path == portable.NAME)
     text = unpacked(attacker.get(team.names.object(manifest.packed.sha256))).decode()
     data = json.loads(text)
@@ -289,7 +289,7 @@ def test_a_name_taken_by_other_bytes_is_not_replaced(team: Team):
                 item.update(size_bytes=packed.raw_size, sha256=packed.raw_sha256)
     changed = portable.encode(portable.decode(json.dumps(data).encode()))
     entries = [one for one in attacker.table.entries if one not in (victim, manifest)]
-    entries += [TocEntry(victim.path, packed), TocEntry(portable.NAME, objects.pack_bytes(changed)[0])]
+    entries += [TocEntry(victim.path, packed), TocEntry(portable.NAME, stored_objects.pack_bytes(changed)[0])]
     attacker.republish(toc.make(entries), {"a": evil, "b": changed})
     attacker.transport.delete(attacker.manifests[repo.git("rev-parse", "HEAD~1")])
     before = team.store()
@@ -304,6 +304,6 @@ def test_a_revoked_key_stays_revoked(team: Team):
     team.publish()
     repo = team.clone()
     team.trust(repo)
-    trust.revoke(repo.root, team.mate, str(team.where / "key.pub"))
+    trusted_keys.revoke(repo.root, team.mate, str(team.where / "key.pub"))
     with pytest.raises(Untrusted, match="no key is trusted"):
         team.fetch(repo)

@@ -10,10 +10,10 @@ import pytest
 from gitindex.errors import ConfigError, NotARepository, RemoteUnavailable
 from gitindex.lifecycle import retention
 from gitindex.lifecycle.digest import digest
-from gitindex.ops import build as building
-from gitindex.ops.build import build
-from gitindex.ops.buildarea import built, open_area
-from gitindex.ops.buildplan import BuildOptions
+from gitindex.ops.sharing import build as building
+from gitindex.ops.sharing.build import build
+from gitindex.ops.sharing.build_area import built, open_area
+from gitindex.ops.sharing.build_options import BuildOptions
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.view.snapshot import SnapshotView

@@ -13,12 +13,12 @@ from gitindex.lifecycle import compact
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Origin
 from gitindex.model.proof import Outcome
-from gitindex.ops import locked
-from gitindex.ops.audit import audit
+from gitindex.ops.answers.answer_truths import truth
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.fetch import FetchOptions, fetch
-from gitindex.ops.sync import sync
-from gitindex.ops.truth import truth
+from gitindex.ops.maintain.audit import audit
+from gitindex.ops.sharing.fetch import FetchOptions, fetch
+from gitindex.ops.syncing import sync_locked
+from gitindex.ops.syncing.sync import sync
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.userconfig import UserConfig
@@ -293,7 +293,7 @@ def test_an_older_publication_is_a_parent(team: Team):
 def test_a_publisher_whose_clock_runs_ahead(team: Team, monkeypatch: pytest.MonkeyPatch):
     """SN-9: an id of tomorrow would outlive every snapshot made here today."""
     tomorrow = time.time_ns() // 1_000_000 + 86_400_000
-    monkeypatch.setattr(locked, "ulid", lambda: ulid(tomorrow))
+    monkeypatch.setattr(sync_locked, "ulid", lambda: ulid(tomorrow))
     published = team.build().snapshot_id
     team.push()
     monkeypatch.undo()

@@ -9,8 +9,8 @@ import pytest
 from gitindex.errors import RemoteMissing, Untrusted, UsageError
 from gitindex.git.repo import discover
 from gitindex.lifecycle import compact
-from gitindex.ops import start
-from gitindex.ops.buildarea import built, open_area
+from gitindex.ops.sharing import build_base
+from gitindex.ops.sharing.build_area import built, open_area
 from gitindex.trust import keys
 from tests.gitrepo import GitRepo
 from tests.share.team import Team, unpacked
@@ -111,7 +111,7 @@ def test_an_ancestor_that_is_too_far_to_ask_for_is_still_one(team: Team, monkeyp
     first = team.publish().commit
     for number in range(3):
         team.commit(f"{number}", **{"a.py": f"A = {number}\n"})
-    monkeypatch.setattr(start, "DEPTH", 2)
+    monkeypatch.setattr(build_base, "DEPTH", 2)
     runner = on_runner(team, team.clone("runner"))
     made = runner.build()
     assert (made.base_commit, made.segments, made.note) == (first, 2, "")

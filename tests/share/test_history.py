@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.ops.build import build
-from gitindex.ops.buildplan import BuildOptions
-from gitindex.ops.push import PushOptions, push
+from gitindex.ops.sharing.build import build
+from gitindex.ops.sharing.build_options import BuildOptions
+from gitindex.ops.sharing.push import PushOptions, push
 from tests.gitrepo import GitRepo
 from tests.remote.servers import Server
 from tests.share.conftest import on_server

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import RemoteDenied
-from gitindex.ops.remotegc import remote_gc
+from gitindex.ops.sharing.remote_gc import remote_gc
 from tests.remote.faults import FaultProxy
 from tests.remote.servers import BUCKET, Server, client
 from tests.share.conftest import on_server

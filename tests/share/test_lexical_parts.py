@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gitindex.extract.extractor import extract
 from gitindex.model.settings import IndexSettings
-from gitindex.segment import lexical
-from gitindex.segment.lexical import LexicalIndex, LexicalWriter
+from gitindex.segment import lexical_index
+from gitindex.segment.lexical_index import LexicalIndex, LexicalWriter
 
 
 def write(path: Path, gone: list[str], files: dict[str, str]) -> None:
@@ -26,7 +26,7 @@ def stems(path: Path) -> set[str]:
 
 def test_a_large_segment_is_never_merged_away(tmp_path: Path):
     path = tmp_path / "lexical"
-    lexical.create(path)
+    lexical_index.create(path)
     text = {f"base_{n}.py": f"def base_{n}():\n    return {n}\n" for n in range(60)}
     write(path, [], text)
     (base,) = stems(path)

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import ConfigError, GitindexError, PublishBlocked, UsageError
-from gitindex.lifecycle import due
-from gitindex.ops import outgoing
-from gitindex.ops.build import build
-from gitindex.ops.buildarea import built, open_area
-from gitindex.ops.buildplan import BuildOptions
+from gitindex.lifecycle import maintenance_due
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.push import push
-from gitindex.remote import gc
-from gitindex.segment import chunks
-from gitindex.segment.lexical import LexicalIndex
+from gitindex.ops.sharing import push_checks
+from gitindex.ops.sharing.build import build
+from gitindex.ops.sharing.build_area import built, open_area
+from gitindex.ops.sharing.build_options import BuildOptions
+from gitindex.ops.sharing.push import push
+from gitindex.remote import collection
+from gitindex.segment import chunk_table
+from gitindex.segment.lexical_index import LexicalIndex
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
@@ -86,7 +86,7 @@ def test_nothing_but_the_commit_leaves_the_machine(team: Team):
 
 def layers(layout: Layout) -> dict[str, str]:
     """All that the engines can say about a store that was fetched, dead rows included."""
-    tables = [chunks.open_table(path).to_table().to_pydict() for path in layout.tables.iterdir()]
+    tables = [chunk_table.open_table(path).to_table().to_pydict() for path in layout.tables.iterdir()]
     facts = []
     for path in layout.segments.glob("*/*.sqlite"):
         with closing(sqlite3.connect(path)) as db:
@@ -267,16 +267,16 @@ def test_a_snapshot_that_is_not_the_commit_is_stopped(team: Team):
             SnapshotView(codebase.layout, changed, None, Verifier(codebase.layout)) as view,
             pytest.raises(PublishBlocked),
         ):
-            outgoing.check_snapshot(codebase, view, at.commit)
+            push_checks.check_snapshot(codebase, view, at.commit)
     with SnapshotView(codebase.layout, manifest, None, Verifier(codebase.layout)) as view:
-        outgoing.check_snapshot(codebase, view, at.commit)
+        push_checks.check_snapshot(codebase, view, at.commit)
 
 
 def test_condemned_objects_are_written_again(team: Team):
     """RE-7: a publisher that needs what a collection condemned makes it young again."""
     team.publish()
     condemned = frozenset(entry.key for entry in team.transport.list(team.names.objects))
-    team.transport.put(team.names.mark, gc.gcplan.encode_mark(gc.gcplan.Mark(1.0, condemned)))
+    team.transport.put(team.names.mark, collection.gcplan.encode_mark(collection.gcplan.Mark(1.0, condemned)))
     done = team.push()
     assert done.objects["uploaded"] == len(condemned)
 
@@ -298,7 +298,7 @@ def test_builds_are_compacted_before_readers_have_to(team: Team):
         team.commit(f"{number}", **{"b.py": f"def beta(): return {number}\n"})
         made = team.build()
     assert made.segments < 24
-    assert made.segments < due.OVERDUE_SEGMENTS
+    assert made.segments < maintenance_due.OVERDUE_SEGMENTS
     team.push()
     clone = team.clone()
     team.trust(clone)

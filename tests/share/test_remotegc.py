@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitindex.errors import UsageError
-from gitindex.ops.remotegc import remote_gc
+from gitindex.ops.sharing.remote_gc import remote_gc
 from tests import harness
 from tests.share.team import Team
 

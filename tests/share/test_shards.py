@@ -9,9 +9,9 @@ import pytest
 from gitindex.errors import PublishBlocked, UsageError
 from gitindex.lifecycle import check
 from gitindex.lifecycle.digest import digest
-from gitindex.ops.buildarea import built, open_area
-from gitindex.ops.buildplan import Shard
-from gitindex.ops.merge import merge
+from gitindex.ops.sharing.build_area import built, open_area
+from gitindex.ops.sharing.build_options import Shard
+from gitindex.ops.sharing.merge import merge
 from gitindex.store.integrity import Verifier
 from gitindex.view.snapshot import SnapshotView
 from tests.share.team import Team, many_files

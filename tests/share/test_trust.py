@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gitindex.errors import RemoteUnavailable, Untrusted, UsageError
-from gitindex.ops import trust
-from gitindex.ops.trust import Wish
+from gitindex.ops.sharing import trusted_keys
+from gitindex.ops.sharing.trusted_keys import Wish
 from gitindex.trust import envelope as envelopes
 from gitindex.trust import keys
 from gitindex.trust.revoked import is_revoked
@@ -38,7 +38,7 @@ def test_key_leak_drill(anywhere: Team):
     team.trust(repo)
     team.fetch(repo)
     keys.generate(team.where / "new", "ci 2")
-    known = trust.revoke(repo.root, team.mate, str(team.where / "key.pub"))
+    known = trusted_keys.revoke(repo.root, team.mate, str(team.where / "key.pub"))
     assert [entry.comment for entry in known.trust.revoked] == ["ci"]
     team.trust(repo, team.where / "new.pub")
     before = team.store()
@@ -67,7 +67,7 @@ def test_answers_say_that_their_signer_was_revoked(team: Team, monkeypatch: pyte
         return harness.cli(*command, "--json", "--path", str(repo.root)).json["trust"]
 
     assert told("status")["verified"] is True
-    trust.revoke(repo.root, team.mate, signer)
+    trusted_keys.revoke(repo.root, team.mate, signer)
     before = team.store()
     for command in (("status",), ("search", "alpha")):
         assert (told(*command)["verified"], told(*command)["signer"]) == (False, signer)
@@ -152,7 +152,7 @@ def test_a_changed_endpoint_is_confirmed_like_a_changed_key(team: Team):
     repo = team.clone()
     url = "s3://bucket/prefix"
     here = replace(team.mate, remote=url, endpoint="https://good.example")
-    trust.add(repo.root, here, Wish(trust.load_keys([team.where / "key.pub"]), url))
+    trusted_keys.add(repo.root, here, Wish(trusted_keys.load_keys([team.where / "key.pub"]), url))
     with pytest.raises(Untrusted, match=r"evil\.example") as refused:
         team.fetch(repo, replace(here, endpoint="https://evil.example"))
     assert refused.value.hint == f"gitindex trust add --remote {url}"
@@ -185,7 +185,7 @@ def test_an_unreachable_remote_leaves_everything_as_it_was(team: Team):
     team.fetch(repo)
     before = team.store()
     gone = (team.where / "missing" / "remote").as_uri()
-    trust.add(repo.root, team.mate, Wish(remote=gone))
+    trusted_keys.add(repo.root, team.mate, Wish(remote=gone))
     with pytest.raises(RemoteUnavailable) as failed:
         team.fetch(repo, replace(team.mate, remote=gone))
     assert failed.value.exit_code == 6

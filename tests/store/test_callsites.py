@@ -12,7 +12,7 @@ from gitindex.lifecycle import compact
 from gitindex.model import callsites
 from gitindex.model.records import FileRecord
 from gitindex.model.rows import Call, Extraction
-from gitindex.navigate import facts
+from gitindex.navigate import fact_queries
 from gitindex.segment.facts import Facts, FactsWriter
 from gitindex.view.snapshot import SnapshotView
 from tests import harness
@@ -104,22 +104,22 @@ def test_a_name_may_be_an_expression(repo: GitRepo):
     repo.commit("one", **{"a.php": "<?php\n$a->{'x'\n . 'y'}(1);\n$a->save(2);\n"})
     harness.index(repo.root)
     with harness.view(repo.root) as view:
-        odd, plain = facts.calls_in(view, "a.php")
+        odd, plain = fact_queries.calls_in(view, "a.php")
         assert "\n" in odd.callee
         assert (plain.callee, plain.line) == ("save", 4)
-        assert facts.calls_named(view, odd.callee) == [odd]
-        assert facts.calls_named(view, "save") == [plain]
+        assert fact_queries.calls_named(view, odd.callee) == [odd]
+        assert fact_queries.calls_named(view, "save") == [plain]
 
 
 def _callers(repo: GitRepo, name: str = "save") -> list[tuple[str, str, int]]:
     with harness.view(repo.root) as view:
-        found = facts.calls_named(view, name)
+        found = fact_queries.calls_named(view, name)
         assert found == [site for site in _all(view) if site.callee == name]
         return [(site.path, site.receiver, site.line) for site in found]
 
 
-def _all(view: SnapshotView) -> list[facts.CallSite]:
-    return [site for record in sorted(view.records()) for site in facts.calls_in(view, record.path)]
+def _all(view: SnapshotView) -> list[fact_queries.CallSite]:
+    return [site for record in sorted(view.records()) for site in fact_queries.calls_in(view, record.path)]
 
 
 def _looked_up(view: SnapshotView) -> set[tuple[str, str]]:

@@ -10,7 +10,7 @@ import pytest
 
 from gitindex.errors import GateRefused
 from gitindex.model.manifest import Manifest
-from gitindex.segment.chunks import MARKER_KIND
+from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.store import manifests
 from tests import harness
 from tests.gate import forge

@@ -11,8 +11,8 @@ import pytest
 from gitindex.extract.extractor import extract
 from gitindex.model.rows import Chunk
 from gitindex.model.settings import IndexSettings
-from gitindex.segment import lexical, lexicalparts
-from gitindex.segment.lexical import LexicalIndex, LexicalWriter
+from gitindex.segment import lexical_index, lexicalparts
+from gitindex.segment.lexical_index import LexicalIndex, LexicalWriter
 from gitindex.segment.lexicalunion import unite
 from gitindex.store import atomic
 
@@ -39,7 +39,7 @@ def segments(path: Path) -> list[object]:
 
 def segment(path: Path, label: str, files: int, *, delete: bool) -> Path:
     """An index of one segment with `files` files; with `delete`, one more was there until the last commit."""
-    lexical.create(path)
+    lexical_index.create(path)
     write(path, [], {f"{label}_{n}.py": f"OLD = {n}\n" for n in range(files + delete)})
     if delete:
         listing = path / "meta.json"
@@ -89,7 +89,7 @@ def test_a_merge_takes_no_delete_away(tmp_path: Path, first: str, others: int):
 def test_a_change_of_one_file_after_a_large_one_loses_nothing(tmp_path: Path):
     """The same by ordinary changes: a very large segment joins those that stand aside, so eight others are left."""
     path = tmp_path / "lexical"
-    lexical.create(path)
+    lexical_index.create(path)
     for n in range(LARGE):
         write(path, [], {f"large_{n}.py": "OLD = 1\n"}, copies=2400)
     for n in range(SMALL - 1):
@@ -116,7 +116,7 @@ def test_tantivy_merges_eight_segments_and_no_fewer(
 
 def test_a_delete_after_an_added_document_is_refused(tmp_path: Path):
     path = tmp_path / "lexical"
-    lexical.create(path)
+    lexical_index.create(path)
     writer = LexicalWriter(path, bulk=False)
     writer.add("one.py", "python", chunks("one.py", "ONE = 1\n"))
     with pytest.raises(RuntimeError, match=r"one\.py"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitindex.errors import GateRefused
-from gitindex.segment.lexical import LexicalWriter
+from gitindex.segment.lexical_index import LexicalWriter
 from gitindex.store import log, manifests
 from tests import harness
 from tests.gitrepo import GitRepo

@@ -10,9 +10,9 @@ import pytest
 
 from gitindex.errors import StoreNotShareable, UsageError
 from gitindex.ops.codebase import fresh_state, open_codebase
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
-from gitindex.ops.upkeep import after_sync
+from gitindex.ops.syncing.maintenance import after_sync
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.store import capability, stores
 from tests import harness
 from tests.gitrepo import GitRepo

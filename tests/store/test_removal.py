@@ -14,7 +14,7 @@ import pytest
 
 from gitindex.errors import LeaseHeld, LeaseLost
 from gitindex.model.ids import ulid
-from gitindex.ops import manage
+from gitindex.ops.maintain import index_actions
 from gitindex.store import lease
 from gitindex.store.layout import Layout
 from tests import harness
@@ -114,7 +114,7 @@ def test_a_reader(layout: Layout, repo: GitRepo, tmp_path: Path):
     assert reader.stdout.readline()
     check_kept(tmp_path, layout, "readers")
     with pytest.raises(LeaseHeld, match="nothing was deleted"):
-        manage.clear(harness.codebase(repo.root))
+        index_actions.clear(harness.codebase(repo.root))
     assert reader.communicate("\n", timeout=60)[0] == "2\n"
     assert collect(tmp_path)["removed"] == [layout.id]
 

@@ -16,7 +16,7 @@ from gitindex.errors import GitindexError
 from gitindex.lifecycle import compact
 from gitindex.lifecycle.digest import Digest
 from gitindex.model import ids
-from gitindex.semantic import control
+from gitindex.semantic import control_database
 from gitindex.semantic.mutation import Decision
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
@@ -73,8 +73,8 @@ def store_of(repo: GitRepo, tmp_path: Path, segments: int) -> Stored:
     layout = harness.codebase(repo.root).layout
     with harness.view(repo.root) as view:
         assert len(view.manifest.segments) == segments
-    with closing(control.open_control(layout.control)) as connection:
-        control.remember(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
+    with closing(control_database.open_control(layout.control)) as connection:
+        control_database.remember(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
     copy = tmp_path / "copy"
     shutil.copytree(layout.base, copy)
     return Stored(repo.root, layout, copy, harness.clean_digest(repo.root, tmp_path / "scratch"))
@@ -234,8 +234,8 @@ def test_a_damaged_queue(repo: GitRepo):
     """SN-11: `health` sees it, `repair` makes an empty one that opens."""
     grow(repo, 1)
     layout = harness.codebase(repo.root).layout
-    with closing(control.open_control(layout.control)) as connection:
-        control.remember(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
+    with closing(control_database.open_control(layout.control)) as connection:
+        control_database.remember(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
     assert harness.cli("health", "--path", str(repo.root)).code == 0
     layout.control.write_bytes(b"no database at all" * 500)
     ran = harness.cli("health", "--json", "--path", str(repo.root))
@@ -245,8 +245,8 @@ def test_a_damaged_queue(repo: GitRepo):
     ran = harness.cli("repair", "--json", "--path", str(repo.root))
     assert (ran.code, ran.json["scope"], ran.json["damaged"]) == (0, "control", ["control.sqlite"])
     assert harness.cli("health", "--path", str(repo.root)).code == 0
-    with closing(control.open_control(layout.control)) as connection:
-        assert control.recall(connection, "signature", "h1") is None
+    with closing(control_database.open_control(layout.control)) as connection:
+        assert control_database.recall(connection, "signature", "h1") is None
 
 
 def set_clock_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from gitindex.model import ids, manifest
 from gitindex.model.paths import casefold_key
 from gitindex.model.rows import Chunk
 from gitindex.model.versions import CHUNKER_VERSION
-from gitindex.segment import chunks
-from gitindex.segment.chunks import MARKER_KIND
+from gitindex.segment import chunk_table
+from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.store import manifests
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -187,8 +187,8 @@ def test_every_chunk_keeps_what_its_file_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, dimension: int
 ):
     """SN-1, SN-3: wherever a batch ends, and with files between that have no chunk; the marker comes last."""
-    monkeypatch.setattr(chunks, "_BATCH", batch)
-    writer = chunks.ChunkTableWriter(tmp_path / "t.lance", dimension, "v1")
+    monkeypatch.setattr(chunk_table, "_BATCH", batch)
+    writer = chunk_table.ChunkTableWriter(tmp_path / "t.lance", dimension, "v1")
     expected = []
     for file, count in enumerate([2, 0, 5, 1, 0]):
         path, digest = f"Pfad/Ä{file}.py", ids.sha256_hex(b"%d" % file)
@@ -211,15 +211,15 @@ def test_every_chunk_keeps_what_its_file_says(
             }
             expected.append(row | ({"embedding": [file, chunk.ordinal]} if dimension else {}))
     writer.finish({"runId": "r"})
-    table = chunks.open_table(tmp_path / "t.lance").to_table()
-    assert table.schema == chunks.table_schema(dimension)
+    table = chunk_table.open_table(tmp_path / "t.lance").to_table()
+    assert table.schema == chunk_table.table_schema(dimension)
     *rows, marker = table.to_pylist()
     assert rows == expected
     assert writer.rows == len(expected)
     assert (marker["row_id"], marker["kind"], marker["chunker_version"]) == (MARKER_KIND, MARKER_KIND, "v1")
     assert json.loads(marker["text"]) == {"runId": "r"}
     assert not any(marker["file_hash"] + marker["chunk_hash"])
-    assert chunks.read_marker(tmp_path / "t.lance") == {"runId": "r"}
+    assert chunk_table.read_marker(tmp_path / "t.lance") == {"runId": "r"}
 
 
 def _chunk(text: str, at: int) -> Chunk:

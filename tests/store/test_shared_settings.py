@@ -10,7 +10,7 @@ from gitindex import config
 from gitindex.config import Settings
 from gitindex.errors import ConfigError
 from gitindex.model.settings import IndexSettings
-from gitindex.ops.sharing import published_fingerprint
+from gitindex.ops.sharing.remote_session import published_fingerprint
 from tests import harness
 from tests.gitrepo import GitRepo
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.errors import LeaseHeld
-from gitindex.lifecycle import compact, due, gc, retention
+from gitindex.lifecycle import compact, gc, maintenance_due, retention
 from gitindex.model.ids import born_ms, ulid
 from gitindex.model.moment import Moment
-from gitindex.ops import upkeep
+from gitindex.ops.syncing import maintenance
 from gitindex.store import manifests
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -132,8 +132,8 @@ def test_compaction_gives_way_to_a_reindex(repo: GitRepo):
 @pytest.mark.slow
 def test_compaction_happens_when_overdue(repo: GitRepo):
     """SN-8: 48 segments, by the sync that brings the 48th."""
-    history(repo, due.OVERDUE_SEGMENTS)
-    assert upkeep.after_sync(harness.codebase(repo.root)).compacted
+    history(repo, maintenance_due.OVERDUE_SEGMENTS)
+    assert maintenance.after_sync(harness.codebase(repo.root)).compacted
     with harness.view(repo.root) as view:
         assert len(view.manifest.segments) == 1
     assert harness.audited(repo.root).clean
@@ -143,12 +143,12 @@ def test_overdue_is_a_matter_of_counts(repo: GitRepo, monkeypatch: pytest.Monkey
     """SN-8, IDX.MUST.007."""
     history(repo, 3)
     with harness.view(repo.root) as view:
-        assert not due.overdue(view.manifest)
-        monkeypatch.setattr(due, "OVERDUE_SEGMENTS", 3)
-        assert due.overdue(view.manifest)
+        assert not maintenance_due.overdue(view.manifest)
+        monkeypatch.setattr(maintenance_due, "OVERDUE_SEGMENTS", 3)
+        assert maintenance_due.overdue(view.manifest)
         monkeypatch.undo()
-        monkeypatch.setattr(due, "OVERDUE_TOMBSTONES", 1)
-        assert due.overdue(view.manifest)
+        monkeypatch.setattr(maintenance_due, "OVERDUE_TOMBSTONES", 1)
+        assert maintenance_due.overdue(view.manifest)
 
 
 def test_repair_rebuilds_only_what_was_damaged(repo: GitRepo):

@@ -16,22 +16,22 @@ from gitindex.extract import (
     anchor,
     calls,
     comments,
+    config_keys,
     cuts,
+    definition_names,
     definitions,
     depth,
     frontmatter,
     grammars,
     headings,
     identifiers,
-    imports,
+    import_statements,
     interface,
-    keys,
-    naming,
-    outline,
+    nesting,  # fmt: skip
     tokens,
     yamlkeys,
-)  # fmt: skip
-from gitindex.extract import chunks as chunking
+)
+from gitindex.extract import chunker as chunking
 from gitindex.extract.embed import document
 from gitindex.extract.embed.static import StaticEmbedder
 from gitindex.extract.extractor import extract
@@ -40,10 +40,10 @@ from gitindex.files import language
 from gitindex.model import versions
 from gitindex.model.rows import Extraction
 from gitindex.model.settings import IndexSettings
+from gitindex.ops.answers.search_answer import query
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.query import query
-from gitindex.ops.sync import sync
-from gitindex.ops.target import SyncOptions
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.search import engine, filekind, files, fuse, lexical, rank, symbols
 from gitindex.search.request import Request
 from tests.versions.corpus import (
@@ -60,8 +60,8 @@ from tests.versions.guard import Guard, Sample
 _TARGETS = (200, 240, 290, 350, 420, 500, 600, IndexSettings().chunk_chars, 1000, 4000)
 _CHUNKING = (anchor, chunking, cuts)
 _EXTRACTING = (
-    calls, comments, definitions, depth, frontmatter, grammars, headings, identifiers, imports, interface, keys, naming,
-    outline, yamlkeys,
+    calls, comments, definitions, depth, frontmatter, grammars, headings, identifiers, import_statements, interface, config_keys, definition_names,
+    nesting, yamlkeys,
 )  # fmt: skip
 _PATHS = (
     "a/b.py", "tests/x.py", "a/b_test.go", "docs/x.py", "README.md", "vendor/x/y.go", "a_pb2.py", "poetry.lock",

@@ -27,20 +27,20 @@ from gitindex.model.manifest import (
     Tombstones,
 )
 from gitindex.model.records import FileRecord, OverlayEntry
-from gitindex.remote import gcplan, toc
-from gitindex.remote.objects import Packed
+from gitindex.remote import collection_plan, toc
+from gitindex.remote.stored_objects import Packed
 from gitindex.remote.toc import TocEntry
-from gitindex.scip import names
+from gitindex.scip import symbol_strings
 from gitindex.scip.reader import IndexFile
-from gitindex.segment import chunks, overlay, scipfacts, tombstones
+from gitindex.segment import chunk_table, overlay, scipfacts, tombstones
 from gitindex.segment.facts import FactsWriter
-from gitindex.segment.lexical import LexicalIndex, LexicalWriter, create
+from gitindex.segment.lexical_index import LexicalIndex, LexicalWriter, create
 from gitindex.segment.scipfacts import ScipWriter
-from gitindex.semantic import control
+from gitindex.semantic import control_database
 from gitindex.semantic.decode import Decoded
-from gitindex.store import sealed
+from gitindex.store import sealed_json
 from gitindex.store.lease import LeaseState
-from gitindex.store.state import Indexing, StoreState
+from gitindex.store.store_state import Indexing, StoreState
 from gitindex.trust import claim as claims
 from gitindex.trust import pinjson
 from gitindex.trust.pins import RepositoryTrust, RevokedKey, TrustedKey
@@ -130,12 +130,12 @@ def writer_lease(folder: Path) -> Mapping[str, Any]:
 
 
 def _sealed(folder: Path, value: dict[str, Any]) -> Any:
-    sealed.write(folder / "sealed.json", value)
+    sealed_json.write(folder / "sealed.json", value)
     return json.loads((folder / "sealed.json").read_bytes())
 
 
 def control_file(folder: Path) -> Mapping[str, Any]:
-    control.open_control(folder / "control.sqlite").close()
+    control_database.open_control(folder / "control.sqlite").close()
     return {"schema": _schema(folder / "control.sqlite")}
 
 
@@ -143,7 +143,9 @@ def control_file(folder: Path) -> Mapping[str, Any]:
 
 
 def chunk_rows(folder: Path) -> Mapping[str, Any]:
-    return {f"schema, {dimension} dimensions": _arrow(chunks.table_schema(dimension)) for dimension in (0, 8)}
+    return {
+        f"schema, {dimension} dimensions": _arrow(chunk_table.table_schema(dimension)) for dimension in (0, 8)
+    }
 
 
 def _arrow(schema: Any) -> Any:
@@ -188,7 +190,8 @@ def scip_facts(folder: Path) -> Mapping[str, Any]:
             "FROM scip_files ORDER BY file"
         ).fetchall()
         found["scip_names"] = [
-            names.unpack_names(row[0]) for row in db.execute("SELECT data FROM scip_names ORDER BY block")
+            symbol_strings.unpack_names(row[0])
+            for row in db.execute("SELECT data FROM scip_names ORDER BY block")
         ]
     return {"schema": _schema(folder / "scip.sqlite"), **found}
 
@@ -233,7 +236,7 @@ def table_of_contents(_: Path) -> Mapping[str, Any]:
 
 
 def gc_mark(_: Path) -> Mapping[str, Any]:
-    return {"bytes": gcplan.encode_mark(gcplan.Mark(5.0, frozenset({"b", "a"})))}
+    return {"bytes": collection_plan.encode_mark(collection_plan.Mark(5.0, frozenset({"b", "a"})))}
 
 
 def trust_file(_: Path) -> Mapping[str, Any]:

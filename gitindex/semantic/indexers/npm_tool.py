@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import ClassVar
 
-from gitindex.semantic.indexers.base import Indexer, Program, Run
+from gitindex.semantic.indexers.adapter import Indexer, Program, Run
 
 COMPLETE = ".complete"
 _FILES = ("package.json", "package-lock.json")

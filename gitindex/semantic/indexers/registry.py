@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitindex.errors import UsageError
-from gitindex.semantic.indexers.base import Indexer
+from gitindex.semantic.indexers.adapter import Indexer
 from gitindex.semantic.indexers.rust_analyzer import RustAnalyzer
 from gitindex.semantic.indexers.scip_clang import ScipClang
 from gitindex.semantic.indexers.scip_dotnet import ScipDotnet

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitindex.semantic.indexers.base import Indexer, Program, Run
+from gitindex.semantic.indexers.adapter import Indexer, Program, Run
 
 
 class RustAnalyzer(Indexer):

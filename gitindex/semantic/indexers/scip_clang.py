@@ -4,7 +4,7 @@ only. The build must have been described.
 
 from __future__ import annotations
 
-from gitindex.semantic.indexers.base import Diagnosis, Indexer, IndexerFailure, Program, Run
+from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, Program, Run
 
 _PLACES = ("compile_commands.json", "build/compile_commands.json", "out/compile_commands.json")
 

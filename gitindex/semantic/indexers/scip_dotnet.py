@@ -4,7 +4,7 @@ too.
 
 from __future__ import annotations
 
-from gitindex.semantic.indexers.base import Diagnosis, Indexer, IndexerFailure, Program, Run
+from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, Program, Run
 
 
 class ScipDotnet(Indexer):

@@ -4,7 +4,7 @@ only.
 
 from __future__ import annotations
 
-from gitindex.semantic.indexers.base import Diagnosis, Indexer, IndexerFailure, Program, Run
+from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, Program, Run
 
 _GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
 

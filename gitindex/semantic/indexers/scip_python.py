@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from gitindex.semantic.indexers.base import Program, Run, key_below
+from gitindex.semantic.indexers.adapter import Program, Run, key_below
 from gitindex.semantic.indexers.npm_tool import NpmIndexer
 
 _CRASHED_AT = re.compile(r"currentFilepath:\s*'([^'\n]+)'")

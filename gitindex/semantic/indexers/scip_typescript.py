@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitindex.semantic import nodemodules
-from gitindex.semantic.indexers.base import Program, Run
+from gitindex.semantic.indexers.adapter import Program, Run
 from gitindex.semantic.indexers.npm_tool import NpmIndexer
-from gitindex.semantic.naming import package_name
+from gitindex.semantic.package_names import package_name
 
 _SKIPPED = re.compile(
     r"^.*(?:skipping|skipped|error indexing|unexpected error).*$", re.IGNORECASE | re.MULTILINE

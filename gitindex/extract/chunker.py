@@ -1,0 +1,83 @@
+"""Chunks of a file: an anchor, then text that covers everything but blank lines exactly once, in order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gitindex.extract.cuts import Span, spans
+from gitindex.extract.nesting import Outline
+from gitindex.extract.source_text import Source
+from gitindex.extract.words import terms_and_compounds
+from gitindex.model.ids import chunk_hash
+from gitindex.model.rows import Chunk, Symbol
+
+_LONG_LINE = 1.5  # times the target: a longer single line is cut inside
+
+
+def chunks(
+    source: Source, outline: Outline, anchor: str, target: int, most: int
+) -> tuple[tuple[Chunk, ...], bool]:
+    """At most `most` chunks, and whether that cut the file."""
+    rows: list[tuple[Any, ...]] = [("anchor", anchor, 1, 1, 0, 0, "", "", "")]
+    labels = _Labels(outline.symbols)
+    truncated = False
+    for span in _spans(source, outline.extents, target):
+        truncated = len(rows) >= most
+        if truncated:
+            break
+        text = source.text(span.start, span.end)
+        if text.isspace():  # white space beyond ASCII, which bytes do not show
+            continue
+        start, end = span.start + source.shift, span.end + source.shift
+        rows.append(("text", text, span.first + 1, span.last + 1, start, end, *labels.of(start, end)))
+    words = terms_and_compounds([row[1] for row in rows])
+    made = (
+        Chunk._make((ordinal, kind, text, chunk_hash(text), *rest, *found))
+        for ordinal, ((kind, text, *rest), found) in enumerate(zip(rows, words, strict=True))
+    )
+    return tuple(made), truncated
+
+
+def _spans(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Span]:
+    """Over-long lines in pieces."""
+    longest = target * _LONG_LINE
+    for span in spans(source, extents, target):
+        if span.first == span.last and span.end - span.start > longest:
+            yield from _pieces(source, span, target)
+        else:
+            yield span
+
+
+def _pieces(source: Source, span: Span, target: int) -> Iterator[Span]:
+    """One line, cut at code points; pieces of nothing but white space are left out."""
+    points = source.code_points(span.start, span.end)
+    edges = [span.start]
+    if len(points) > target * _LONG_LINE:
+        edges = points[:: max(1, target)]
+    for start, end in zip(edges, [*edges[1:], span.end], strict=True):
+        if source.data[start:end].strip():
+            yield Span(start, end, span.first, span.last)
+
+
+class _Labels:
+    """Which definitions a chunk shows."""
+
+    def __init__(self, symbols: Sequence[Symbol]) -> None:
+        self._symbols = symbols
+        self._starts = [symbol.byte_start for symbol in symbols]
+
+    def of(self, start: int, end: int) -> tuple[str, str, str]:
+        """Qualified name and kind of the first definition starting here, or of the one around; all names."""
+        low = bisect_left(self._starts, start)
+        high = bisect_left(self._starts, end)
+        if low < high:
+            names = " ".join(dict.fromkeys(symbol.name for symbol in self._symbols[low:high]))
+            return self._symbols[low].qualified_name, self._symbols[low].kind, names
+        index = low - 1
+        while index >= 0 and self._symbols[index].byte_end <= start:
+            index = self._symbols[index].parent
+        if index < 0:
+            return "", "", ""
+        return self._symbols[index].qualified_name, self._symbols[index].kind, ""

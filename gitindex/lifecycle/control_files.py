@@ -1,0 +1,81 @@
+"""The small files beside the snapshots: the lease, the state file and the queue of refresh jobs.
+
+The first two can be made anew from manifests. The queue holds jobs and decisions, no facts: a new one is empty.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from gitindex.errors import StoreCorrupt
+from gitindex.model.manifest import Manifest
+from gitindex.store import atomic, lease, manifests, store_state
+from gitindex.store.layout import Layout
+from gitindex.store.store_state import StoreState
+
+_NOT_DAMAGE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_AUTH,
+}
+
+
+def damaged(layout: Layout) -> tuple[str, ...]:
+    """Paths, relative to the store, of control files that nobody can believe.
+
+    Raises IncompatibleVersion for those of another release.
+    """
+    found = []
+    if layout.base.exists() and store_state.read(layout) is None:
+        found.append(layout.state.relative_to(layout.base).as_posix())
+    try:
+        lease.read(layout)
+    except StoreCorrupt:
+        found.append(layout.lease.relative_to(layout.base).as_posix())
+    if _is_damaged_database(layout.control):
+        found.append(layout.control.relative_to(layout.base).as_posix())
+    return tuple(found)
+
+
+def mend(layout: Layout, fresh: StoreState) -> None:
+    """Write damaged control files anew; `fresh` is the state a new store would start with."""
+    lease.mend(layout, manifests.highest_epoch(layout, manifests.ids(layout)))
+    if _is_damaged_database(layout.control):
+        for suffix in (
+            "-wal",
+            "-shm",
+            "",
+        ):  # the file itself last: a journal without it means nothing to SQLite
+            Path(f"{layout.control}{suffix}").unlink(missing_ok=True)
+        atomic.create_missing(layout.control)  # the next refresh writes its tables
+    if store_state.read(layout) is None:
+        mode = "shared" if layout.base.stat().st_mode & stat.S_ISGID else "single"
+        known = replace(fresh, mode=mode)
+        manifest = _active(layout)
+        store_state.write(layout, store_state.published(known, manifest) if manifest else known)
+
+
+def _active(layout: Layout) -> Manifest | None:
+    try:
+        return manifests.active(layout)
+    except StoreCorrupt:
+        return None
+
+
+def _is_damaged_database(path: Path) -> bool:
+    """Reads every page. A file that is missing, in use or not ours to open is not known to be damaged."""
+    if not path.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            found = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            return tuple(found) != ("ok",)
+    except sqlite3.DatabaseError as error:
+        return error.sqlite_errorcode & 0xFF not in _NOT_DAMAGE

@@ -1,0 +1,74 @@
+"""The import graph between files, by path (QU-3)."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import Any, NamedTuple
+
+from gitindex.navigate import fact_queries
+from gitindex.navigate.fact_queries import ImportSite
+from gitindex.navigate.modules import Modules
+from gitindex.view.snapshot import SnapshotView
+
+IMPORTS = "imports"
+IMPORTERS = "importers"
+
+
+class FileEdge(NamedTuple):
+    source: str
+    target: str
+    line: int
+    module: str
+
+
+def edges(view: SnapshotView) -> tuple[list[FileEdge], list[ImportSite]]:
+    """Imports that lead to files of the codebase, and those that lead outside or nowhere."""
+    modules = Modules(fact_queries.languages(view))
+    inside: list[FileEdge] = []
+    outside: list[ImportSite] = []
+    for site in fact_queries.all_imports(view):
+        targets = [path for path in modules.files(site) if path != site.path]
+        inside += [FileEdge(site.path, path, site.line, site.module) for path in targets]
+        if not targets:
+            outside.append(site)
+    return inside, outside
+
+
+def graph(view: SnapshotView, path: str, direction: str, depth: int, limit: int) -> dict[str, Any]:
+    """Files reached from `path`, breadth first."""
+    inside, outside = edges(view)
+    leaving: dict[str, list[FileEdge]] = defaultdict(list)
+    for edge in inside:
+        leaving[edge.source if direction == IMPORTS else edge.target].append(edge)
+    nodes = {path: 0}
+    kept: list[FileEdge] = []
+    left_out = 0
+    waiting = deque([path])
+    while waiting:
+        here = waiting.popleft()
+        if nodes[here] >= depth:
+            continue
+        for edge in leaving[here]:
+            end = edge.target if direction == IMPORTS else edge.source
+            if end not in nodes:
+                if len(nodes) >= limit:
+                    left_out += 1
+                    continue
+                nodes[end] = nodes[here] + 1
+                waiting.append(end)
+            kept.append(edge)
+    external = sorted({site.module for site in outside if site.path == path}) if direction == IMPORTS else []
+    return {
+        "path": path,
+        "direction": direction,
+        "depth": depth,
+        "precision": "syntactic",
+        "files": sorted(nodes),
+        "edges": [
+            {"from": edge.source, "to": edge.target, "line": edge.line, "module": edge.module}
+            for edge in dict.fromkeys(kept)
+        ],
+        "external": external,
+        "truncated": bool(left_out),
+        "leftOutEdges": left_out,
+    }

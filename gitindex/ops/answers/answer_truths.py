@@ -1,0 +1,209 @@
+"""Three separate truths that every answer carries (QU-6): is it fresh, is it complete, who vouches for it?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from gitindex.errors import GitError, GitindexError, IntegrityError
+from gitindex.git.repo import distance
+from gitindex.model.frozen import field, frozen
+from gitindex.model.manifest import Manifest
+from gitindex.model.records import OverlayEntry
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.syncing.worktree_status import Look, as_indexed, present
+from gitindex.store.layout import pin_file
+from gitindex.view.snapshot import SnapshotView
+
+
+@frozen
+class Freshness:
+    """Indexed against present. `dirty_files` are working-tree differences to HEAD, indexed or not."""
+
+    indexed_commit: str | None
+    head: str | None
+    in_sync: bool
+    commits_behind: int | None  # None: not an ancestor, or not known
+    dirty_files: int
+    dirty_indexed: bool  # the snapshot was made from a dirty tree
+    problem: str = ""  # why nothing was compared: git could not say
+    dirty_current: int = 0  # of the dirty files, those whose present bytes are indexed
+    dirty_gone: int = 0  # files indexed with changes that were taken back since
+    scanned: str = ""  # the snapshot was made by scanning the files, because git failed so (C-1)
+    next: str = ""  # what to run about `problem` or `scanned`
+
+
+@frozen
+class Coverage:
+    eligible: int
+    indexed: int
+    skipped: dict[str, int] = field(default_factory=dict)
+    text_only: dict[str, int] = field(default_factory=dict)  # indexed without syntax, by limit (EL-8)
+    degraded: bool = False
+    failed: int = 0
+
+
+@frozen
+class Trust:
+    origin: str  # local | seeded | fetched
+    signer: str | None = None
+    base_commit: str | None = None
+    verified: bool = True  # false once the signer's key was revoked
+    amended: bool = False  # something was built on it here
+
+
+@frozen
+class Truth:
+    freshness: Freshness
+    coverage: Coverage
+    trust: Trust
+
+    def to_json(self) -> dict[str, object]:
+        return {name: asdict(getattr(self, name)) for name in ("freshness", "coverage", "trust")}
+
+    def line(self) -> str:
+        """`indexed 3f2c1a9 (2 commits behind HEAD, 1 dirty file) · 2,929 of 2,941 files · built here`."""
+        return f"{_fresh_text(self.freshness)} · {_coverage_text(self.coverage)} · {_trust_text(self.trust)}"
+
+
+def truth(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> Truth:
+    return Truth(freshness(codebase, view, look), coverage(view.manifest), trust(codebase, view.manifest))
+
+
+def freshness(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> Freshness:
+    """From `look` or a fresh one. Never fails: when git cannot say, that is what the answer says."""
+    was = view.manifest.git
+    scanned = was.failure.message if was.failure else ""
+    if codebase.repo is None:
+        return Freshness(None, None, in_sync=True, commits_behind=None, dirty_files=0, dirty_indexed=False)
+    try:
+        now, dirty = present(codebase, codebase.repo, view.manifest.snapshot_id, look)
+        behind = 0 if now == was.head_sha else _behind(codebase, was.head_sha, now)
+    except GitError as error:
+        return Freshness(
+            was.head_sha,
+            None,
+            in_sync=False,
+            commits_behind=None,
+            dirty_files=0,
+            dirty_indexed=was.dirty,
+            problem=error.message,
+            scanned=scanned,
+            next=error.hint or "git fsck",
+        )
+    same = now == was.head_sha and not dirty and not was.dirty and not scanned
+    overlay = _overlay(view) if was.dirty else {}
+    paths = {entry.path.decode("utf-8", "replace") for entry in dirty}
+    held = {path: overlay[path] for path in paths & overlay.keys() if _is_held(view, path)}
+    return Freshness(
+        was.head_sha,
+        now,
+        same,
+        behind,
+        len(dirty),
+        was.dirty,
+        dirty_current=as_indexed(codebase, codebase.repo, dirty, held) if held else 0,
+        dirty_gone=len(overlay.keys() - paths) if now == was.head_sha else 0,
+        scanned=scanned,
+        next="gitindex sync" if scanned else "",
+    )
+
+
+def _is_held(view: SnapshotView, path: str) -> bool:
+    """Neither skipped nor refused; what was deleted is held by not being there."""
+    record = view.record(path)
+    return record is None or not record.skip
+
+
+def _overlay(view: SnapshotView) -> dict[str, OverlayEntry]:
+    try:
+        return view.overlay()
+    except IntegrityError:  # told by whoever needs it
+        return {}
+
+
+def coverage(manifest: Manifest) -> Coverage:
+    counts = manifest.counts
+    return Coverage(
+        eligible=counts.files_indexed + len(manifest.errors),
+        indexed=counts.files_indexed,
+        skipped=dict(counts.skipped),
+        text_only=dict(counts.text_only),
+        degraded=manifest.degraded,
+        failed=len(manifest.errors),
+    )
+
+
+def trust(codebase: Codebase, manifest: Manifest) -> Trust:
+    """What was verified on arrival counts until its signer is revoked (RE-5); asks no server."""
+    origin = manifest.origin
+    signer = origin.signer if origin.kind == "fetched" else None
+    verified = signer is None or not _is_revoked(signer, codebase)
+    return Trust(origin.kind, origin.signer, origin.base_commit, verified, origin.amended)
+
+
+def _is_revoked(signer: str, codebase: Codebase) -> bool:
+    from gitindex.trust import (
+        private_file,  # late: an index that was built here does not ask (UI-3)
+        revoked,
+    )
+
+    try:
+        pins = private_file.read(pin_file(codebase.home))
+    except GitindexError:  # another user's list, or none that can be read: it vouches for nobody
+        return True
+    return revoked.is_revoked(signer, pins, codebase.repo.common_dir.as_uri() if codebase.repo else "")
+
+
+def _behind(codebase: Codebase, base: str | None, now: str | None) -> int | None:
+    assert codebase.repo is not None
+    return distance(codebase.repo, base, now) if base and now else None
+
+
+def _fresh_text(found: Freshness) -> str:
+    indexed = f"indexed {_short(found.indexed_commit)}"
+    if found.scanned:
+        indexed = f"indexed by scanning the files, because git failed ({found.scanned})"
+    if found.problem:
+        again = "" if found.problem == found.scanned else f": {found.problem}"
+        return f"{indexed}; nothing was compared{again}; next: {found.next}"
+    if found.scanned:
+        return f"{indexed}; next: {found.next}"
+    notes = []
+    if found.head != found.indexed_commit:
+        behind = found.commits_behind
+        notes.append(
+            f"{behind:,} commit{'' if behind == 1 else 's'} behind HEAD" if behind else "HEAD is elsewhere"
+        )
+    if found.dirty_files:
+        notes.append(_dirty_text(found.dirty_files, found.dirty_current))
+    if found.dirty_gone:
+        notes.append(f"{found.dirty_gone:,} change{'' if found.dirty_gone == 1 else 's'} since taken back")
+    return indexed + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _dirty_text(count: int, current: int) -> str:
+    text = f"{count:,} dirty file{'' if count == 1 else 's'}"
+    if not current:
+        return text
+    return f"{text}, indexed" if current == count else f"{text}, {current:,} indexed"
+
+
+def _coverage_text(found: Coverage) -> str:
+    total = found.eligible + sum(found.skipped.values()) - found.failed
+    remarks = ["degraded"] if found.degraded else []
+    remarks += [f"{sum(found.text_only.values()):,} as text only"] if found.text_only else []
+    return f"{found.indexed:,} of {total:,} files" + (f" ({', '.join(remarks)})" if remarks else "")
+
+
+def _trust_text(found: Trust) -> str:
+    if found.origin != "fetched":
+        return "built here"
+    revoked = "" if found.verified else ", REVOKED since: gitindex fetch, or gitindex sync --full"
+    if not found.amended:
+        return f"fetched, signed by {found.signer}{revoked}"
+    # A signer vouches for what was fetched, not for what was built on it here.
+    return f"fetched {_short(found.base_commit)}, signed by {found.signer}{revoked}; changes since built here"
+
+
+def _short(commit: str | None) -> str:
+    return commit[:7] if commit else "the directory"

@@ -1,0 +1,118 @@
+"""`read`: a file's text as indexed, and whether the working tree still says the same."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gitindex.errors import UsageError
+from gitindex.files.safeopen import ReadError, Root, Vanished
+from gitindex.files.stableread import stable_read
+from gitindex.model.ids import blob_id
+from gitindex.model.records import FileRecord
+from gitindex.model.settings import MAX_FILE_BYTES
+from gitindex.navigate.text import Indexed, decoded
+from gitindex.ops.answers.answer_budget import fit_text
+from gitindex.ops.answers.gated_read import Reading, ReadOptions, past_end, reading
+from gitindex.ops.codebase import Codebase
+
+_RANGE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9})?)?")
+_SPARE = 4000  # for everything but the text
+
+
+def split_range(text: str) -> tuple[str, int, int | None]:
+    """`PATH`, `PATH:A`, `PATH:A-` or `PATH:A-B`, 1-based and inclusive.
+
+    Raises UsageError for a range that is none.
+    """
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        return text, 1, None
+    first = int(found[2])
+    last = int(found[3]) if found[3] else (None if text.endswith("-") else first)
+    if first < 1 or (last is not None and last < first):
+        raise UsageError(f"not a range of lines: {text}", hint="gitindex read PATH:FIRST-LAST")
+    return found[1], first, last
+
+
+def read_file(
+    codebase: Codebase,
+    path: str,
+    options: ReadOptions,
+    *,
+    first: int = 1,
+    last: int | None = None,
+    worktree: bool = False,
+    whole: bool = False,
+) -> dict[str, Any]:
+    """Lines `first` to `last` of an indexed file; with `worktree` as they are now instead of as indexed, with `whole`
+    however many there are."""
+    if first < 1 or (last is not None and last < first):
+        raise UsageError(f"not a range of lines: {first}-{last}")
+    with reading(codebase, options) as read:
+        key = read.key(path)
+        record = read.view.record(key)
+        if record is None or record.skip:
+            why = f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
+            return read.answer("not_found", path=key, message=why, skip=record.skip if record else None)
+        state, present = _present(codebase, record)
+        if worktree:
+            if present is None:
+                return read.answer("not_found", path=key, message=f"{key} is {state}", worktree=state)
+            return _answer(read, record, present, "worktree", state, first, last, whole)
+        indexed = read.texts.get(key)
+        assert indexed is not None, "an indexed file has text"
+        return _answer(read, record, indexed, "index", state, first, last, whole)
+
+
+def _present(codebase: Codebase, record: FileRecord) -> tuple[str, Indexed | None]:
+    """same | modified | missing | unreadable, and the text as it is now."""
+    try:
+        with Root(codebase.root) as root:
+            data = stable_read(root, record.path.encode(), MAX_FILE_BYTES).data
+    except Vanished:
+        return "missing", None
+    except ReadError:
+        return "unreadable", None
+    algorithm = "sha256" if len(record.content) == 64 else "sha1"
+    same = blob_id(data, algorithm) in (record.content, record.blob)
+    return "same" if same else "modified", decoded(data, "worktree")
+
+
+def _answer(
+    read: Reading,
+    record: FileRecord,
+    found: Indexed,
+    source: str,
+    state: str,
+    first: int,
+    last: int | None,
+    whole: bool,
+) -> dict[str, Any]:
+    lines = found.text.removesuffix("\n").split("\n") if found.text else []
+    if first > max(len(lines), 1):
+        told = past_end(record.path, len(lines), first)
+        return read.answer("not_found", path=record.path, message=told, total_lines=len(lines))
+    chosen = lines[first - 1 : last]
+    most = MAX_FILE_BYTES if whole else max(read.budget - _SPARE, 1000)
+    content, cut = fit_text("\n".join(chosen), most)
+    shown = content.count("\n") + 1 if chosen else 0
+    end = first + shown - 1 if chosen else 0
+    rest = len(chosen[0]) - len(content) if shown == 1 else 0  # of a line that is too long by itself
+    return read.answer(
+        "ok",
+        path=record.path,
+        language=record.language,
+        source=source,
+        exact=found.exact,
+        blob=record.content,
+        worktree=state,
+        start_line=first if chosen else 0,
+        end_line=end,
+        total_lines=len(lines),
+        content=content,
+        bom=found.bom and first == 1,
+        final_newline=not rest and (end < len(lines) or found.text.endswith("\n")),
+        truncated=cut > 0 or rest > 0,
+        left_out={name: count for name, count in (("lines", cut), ("characters", rest)) if count},
+    )

@@ -1,0 +1,279 @@
+"""Structural questions as whole answers: symbol, references, outline, call graph, imports, map, slice (QU-3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gitindex.errors import UsageError
+from gitindex.extract.sandbox import SandboxDied
+from gitindex.model.records import FileRecord
+from gitindex.navigate import callgraph as graphs
+from gitindex.navigate import diagram, fact_queries, file_imports, place_syntax, remarks, repomap, symbol
+from gitindex.navigate import outline as outlines
+from gitindex.navigate import references as refs
+from gitindex.navigate import slice as slices
+from gitindex.navigate.fact_queries import Definition
+from gitindex.ops.answers.answer_budget import fit, fit_text, size
+from gitindex.ops.answers.gated_read import Reading, ReadOptions, past_end, reading
+from gitindex.ops.codebase import Codebase
+
+_LISTED = 20
+MAX_TOKENS = 100_000
+
+
+def find_symbol(codebase: Codebase, name: str, options: ReadOptions, limit: int = 100) -> dict[str, Any]:
+    """Definitions by name, qualified name or PATH:LINE[:COL]."""
+    _require(name, "a symbol's name")
+    with reading(codebase, options) as read:
+        found = _targets(read, name)
+        results = [symbol.to_json(item) for item in found[:limit]]
+        extra = _said(read, name, found)
+        answer = read.answer(
+            "ok" if found or extra.get("hover") else "not_found",
+            query=name,
+            results=results,
+            result_count=len(found),
+            truncated=len(results) < len(found),
+            **extra,
+        )
+        return fit(answer, read.budget, ["results"])
+
+
+def find_references(
+    codebase: Codebase, target: str, options: ReadOptions, limit: int = refs.LIMIT
+) -> dict[str, Any]:
+    """References to a name or to what stands at PATH:LINE:COL."""
+    _require(target, "a name or PATH:LINE:COL")
+    with reading(codebase, options) as read:
+        found = _targets(read, target)
+        answer = refs.references(read.layers(), found, limit)
+        name = found[0].name if found else target
+        extra = {} if found else _missed(read, name)
+        shaped = read.answer("ok" if found else "not_found", symbol=name, query=target, **answer, **extra)
+        return fit(shaped, read.budget, ["definitions", "references", "candidates"])
+
+
+def outline(codebase: Codebase, path: str, options: ReadOptions) -> dict[str, Any]:
+    with reading(codebase, options) as read:
+        key = read.key(path)
+        record = read.view.record(key)
+        if record is None or record.skip:
+            return _no_file(read, key)
+        semantic = read.semantic()
+        exact = semantic is not None and semantic.covers(key)
+        entries = outlines.outline(read.view, key, semantic.upgraded if semantic else lambda item: item)
+        shortened = size(entries) > read.budget
+        if shortened:  # documentation goes before definitions do
+            outlines.drop_docs(entries)
+        status = "ok" if entries or record.symbols or facts_known(record.language) else "unsupported"
+        message = (
+            {} if status == "ok" else {"message": f"{key}: no outline for {record.language or 'this file'}"}
+        )
+        answer = read.answer(
+            status,
+            path=key,
+            language=record.language,
+            lines=record.lines,
+            parse_error=record.parse_error,
+            text_only=record.text_only,
+            symbols=entries,
+            precision="semantic" if exact else "syntactic",
+            docs_left_out=shortened,
+            **message,
+        )
+        return fit(answer, read.budget, ["symbols"])
+
+
+def call_graph(
+    codebase: Codebase,
+    target: str,
+    options: ReadOptions,
+    *,
+    direction: str = graphs.CALLERS,
+    depth: int = 2,
+    shape: str = "json",
+    note_limit: int = remarks.LIMIT,
+    limit: int = graphs.MAX_NODES,
+) -> dict[str, Any]:
+    """Callers or callees of one definition; `shape` adds a drawing as `diagram`."""
+    _require(target, "a symbol")
+    if direction not in (graphs.CALLERS, graphs.CALLEES):
+        raise UsageError(f"unknown direction {direction!r}", hint="use callers or callees")
+    if not 1 <= depth <= graphs.MAX_DEPTH:
+        raise UsageError(f"depth must be between 1 and {graphs.MAX_DEPTH}, found {depth}")
+    if shape not in diagram.FORMATS:
+        raise UsageError(f"unknown format {shape!r}", hint=f"use one of {', '.join(diagram.FORMATS)}")
+    with reading(codebase, options) as read:
+        found = [item for item in _targets(read, target) if item.kind not in ("heading", "key")]
+        if len(found) != 1:
+            return _undecided(read, target, found)
+        graph = graphs.build(read.layers(), found[0], direction, depth, limit)
+        graphs.add_file_notes(graph, read.view)
+        drawing = {} if shape == "json" else {"diagram": _drawing(graph, shape), "format": shape}
+        answer = read.answer("ok", target=target, **graphs.to_json(graph, note_limit), **drawing)
+        return fit(answer, read.budget, ["nodes", "edges", "candidateEdges", "notes"])
+
+
+def import_graph(
+    codebase: Codebase,
+    path: str,
+    options: ReadOptions,
+    *,
+    direction: str = file_imports.IMPORTS,
+    depth: int = 1,
+) -> dict[str, Any]:
+    if direction not in (file_imports.IMPORTS, file_imports.IMPORTERS):
+        raise UsageError(f"unknown direction {direction!r}", hint="use imports or importers")
+    if not 1 <= depth <= graphs.MAX_DEPTH:
+        raise UsageError(f"depth must be between 1 and {graphs.MAX_DEPTH}, found {depth}")
+    with reading(codebase, options) as read:
+        key = read.key(path)
+        record = read.view.record(key)
+        if record is None or record.skip:
+            return _no_file(read, key)
+        found = file_imports.graph(read.view, key, direction, depth, graphs.MAX_NODES)
+        return fit(read.answer("ok", **found), read.budget, ["files", "edges", "external"])
+
+
+def repo_map(
+    codebase: Codebase,
+    options: ReadOptions,
+    *,
+    tokens: int = repomap.DEFAULT_TOKENS,
+    focus: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """The most leaned-on definitions within a token budget."""
+    if not 1 <= tokens <= MAX_TOKENS:
+        raise UsageError(f"tokens must be between 1 and {MAX_TOKENS:,}, found {tokens}")
+    with reading(codebase, options) as read:
+        keys = [read.key(path) for path in focus]
+        for key in keys:
+            record = read.view.record(key)
+            if record is None or record.skip:
+                return _no_file(read, key)
+        answer = read.answer("ok", **repomap.repo_map(read.view, tokens, keys))
+        answer["map"], cut = fit_text(answer["map"], read.budget // 2)
+        told = {**answer, "map_lines_left_out": cut, "truncated": True} if cut else answer
+        return fit(told, read.budget, ["files"])
+
+
+def slice_variable(
+    codebase: Codebase,
+    path: str,
+    line: int,
+    name: str,
+    options: ReadOptions,
+    *,
+    direction: str = slices.BACKWARD,
+) -> dict[str, Any]:
+    """What a variable at a line depends on, or what depends on it, within its function."""
+    _require(name, "a variable's name")
+    if direction not in (slices.BACKWARD, slices.FORWARD, slices.BOTH):
+        raise UsageError(f"unknown direction {direction!r}", hint="use backward, forward or both")
+    with reading(codebase, options) as read:
+        key = read.key(path)
+        record = read.view.record(key)
+        text = read.texts.get(key)
+        if record is None or record.skip or text is None:
+            return _no_file(read, key)
+        try:
+            found = slices.slice_lines(record.language, text.text, line, name, direction)
+        except SandboxDied as death:
+            told = f"{key}: a slice takes more than a file may ({death.reason})"
+            return read.answer("unsupported", path=key, message=told)
+        if found is None:
+            return read.answer(
+                "unsupported", path=key, message=f"no slice for {record.language or 'this file'}"
+            )
+        status = "ok" if found["lines"] else "not_found"
+        message = {} if found["lines"] else {"message": f"{name} does not occur in line {line} of {key}"}
+        answer = read.answer(status, path=key, exact_text=text.exact, **found, **message)
+        return fit(answer, read.budget, ["lines"])
+
+
+def facts_known(language: str) -> bool:
+    """Would a file of this language have an outline, had it definitions?"""
+    from gitindex.extract.grammars import DATA_LANGUAGES, SPECS
+
+    return language in SPECS or language in DATA_LANGUAGES or language == "markdown"
+
+
+def _targets(read: Reading, text: str) -> list[Definition]:
+    """Definitions meant by a name or a position; the path of a position may be relative to where one stands."""
+    at = place_syntax.position(text)
+    if at is None:
+        return symbol.find(read.layers(), text)
+    key = read.key(at.path)
+    if at.column is not None:
+        return symbol.find(read.layers(), f"{key}:{at.line}:{at.column}")
+    starting = [item for item in fact_queries.in_file(read.view, key) if item.line == at.line]
+    around = symbol.around(read.view, key, at.line)
+    return starting or ([around] if around else [])
+
+
+def _said(read: Reading, name: str, found: list[Definition]) -> dict[str, Any]:
+    """Hover text and implementations where exact facts have them; names that look alike where nothing was found."""
+    extra = {} if found else _missed(read, name)
+    exact = read.semantic()
+    if exact is None:
+        return extra
+    at = place_syntax.position(name)
+    if at is not None and at.column is not None:
+        extra["hover"] = exact.hover(read.key(at.path), at.line, at.column)
+    elif len(found) == 1:
+        extra["hover"] = exact.hover(*found[0].place)
+    if extra.get("hover"):
+        extra.pop("message", None)  # known, though defined elsewhere
+    # A position may mean merged declarations: all of them are meant.
+    if len(found) == 1 or (found and at is not None and at.column is not None):
+        several = (item for meant in found for item in exact.implementations(meant))
+        extra["implementations"] = [symbol.to_json(item) for item in dict.fromkeys(several)]
+    return extra
+
+
+def _missed(read: Reading, name: str) -> dict[str, Any]:
+    """Why nothing was found: names that look alike, or what is wrong with a position; `path` when it is no place."""
+    at = place_syntax.position(name)
+    if at is None:
+        told = f"no definition of {name}"
+        return {"message": told, "suggestions": symbol.suggestions(read.view, name)}
+    key = read.key(at.path)
+    record = read.view.record(key)
+    if record is None or record.skip:
+        return {"message": _absent(key, record), "suggestions": [], "path": key}
+    if at.line > record.lines:
+        return {"message": past_end(key, record.lines, at.line), "suggestions": [], "path": key}
+    told = f"nothing with a definition at {key}:{at.line}" + (f":{at.column}" if at.column else "")
+    return {"message": told, "suggestions": []}
+
+
+def _undecided(read: Reading, target: str, found: list[Definition]) -> dict[str, Any]:
+    if not found:
+        return read.answer("not_found", target=target, **_missed(read, target))
+    return read.answer(
+        "ambiguous",
+        target=target,
+        message=f"{target} means {len(found)} definitions; name one by its symbol id, PATH#NAME or PATH:LINE:COL",
+        candidates=[symbol.to_json(item) for item in found[:_LISTED]],
+        candidateCount=len(found),
+    )
+
+
+def _no_file(read: Reading, key: str) -> dict[str, Any]:
+    record = read.view.record(key)
+    return read.answer(
+        "not_found", path=key, message=_absent(key, record), skip=record.skip if record else None
+    )
+
+
+def _absent(key: str, record: FileRecord | None) -> str:
+    return f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
+
+
+def _drawing(graph: graphs.Graph, shape: str) -> str:
+    return {"text": diagram.text, "mermaid": diagram.mermaid, "dot": diagram.dot}[shape](graph)
+
+
+def _require(text: str, what: str) -> None:
+    if not text.strip():
+        raise UsageError(f"nothing to look for: expected {what}")

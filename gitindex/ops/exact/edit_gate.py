@@ -1,0 +1,203 @@
+"""`state`: what may be believed of files right now, and may they be edited on the strength of it (SE-5, SE-6).
+
+The present is HEAD's tree with the working tree's changes, whatever is indexed; the past is what each imported
+document was made from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gitindex.errors import NotARepository, UsageError
+from gitindex.files.safeopen import ReadError, Root, Vanished
+from gitindex.files.stableread import stable_read
+from gitindex.git.objects import open_objects
+from gitindex.git.repo import Head, Repo, head
+from gitindex.git.status import worktree
+from gitindex.indexing.extractionpool import extract_one
+from gitindex.model.ids import blob_id
+from gitindex.model.settings import MAX_FILE_BYTES
+from gitindex.ops.answers.gated_read import Reading, ReadOptions, reading
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.exact.refresh import opened_control
+from gitindex.segment.scipfacts import ScipFile
+from gitindex.semantic import control_database, mutation
+from gitindex.semantic.checkout import regular_blobs
+from gitindex.semantic.contexts import FAMILIES
+from gitindex.semantic.file_state import FileFacts, FileState, Graph
+from gitindex.semantic.mutation import Decision, Verdict, Witness
+
+MAX_PATHS = 10_000
+_ABSENT = "absent"
+
+
+def file_states(
+    codebase: Codebase, paths: tuple[str, ...], options: ReadOptions, *, decide: str = "", proof: str = ""
+) -> dict[str, Any]:
+    """State of every path and the gate for editing all of them; `decide` answers an ambiguity for this HEAD.
+
+    Raises NotARepository, UsageError, and Gated as every read does.
+    """
+    if not paths or len(paths) > MAX_PATHS:
+        raise UsageError(f"expected 1 to {MAX_PATHS:,} paths, found {len(paths)}")
+    if codebase.repo is None:
+        raise NotARepository(f"{codebase.root} is not in a git repository", hint="git init")
+    at = head(codebase.repo)
+    with reading(codebase, options) as read:
+        keys = list(dict.fromkeys(read.key(path) for path in paths))
+        facts = _facts(read, codebase.repo, at, keys)
+        states = _states(read, facts, keys)
+        verdict = _judged(codebase, keys, states, facts, at.commit or "", decide, proof)
+        verdict = replace(verdict, witnesses=_advised(verdict, codebase, codebase.repo, facts))
+        return read.answer("ok", head=at.commit, **_json(keys, states, facts, verdict))
+
+
+# -- facts -------------------------------------------------------------------------------------------
+
+
+def _facts(read: Reading, repo: Repo, at: Head, keys: list[str]) -> dict[str, FileFacts]:
+    """Of every file with a document, and of the asked ones."""
+    documents = {item.path: item for item in read.view.scip.documents()}
+    present = _present(read.codebase, repo, at)
+    return {path: _fact(read, path, documents.get(path), present) for path in {*documents, *keys}}
+
+
+def _present(codebase: Codebase, repo: Repo, at: Head) -> dict[str, str | bytes]:
+    """path → blob id at HEAD, or the bytes of a file that differs from it."""
+    with open_objects(repo) as objects:
+        found: dict[str, str | bytes] = dict(regular_blobs(objects, at.tree)) if at.tree else {}
+    with Root(codebase.root) as root:
+        for dirty in worktree(repo, untracked=False):
+            path = dirty.path.decode("utf-8", "surrogateescape")
+            try:
+                found[path] = stable_read(root, dirty.path, MAX_FILE_BYTES).data
+            except (ReadError, Vanished):
+                found.pop(path, None)
+    return found
+
+
+def _fact(
+    read: Reading, path: str, document: ScipFile | None, present: Mapping[str, str | bytes]
+) -> FileFacts:
+    now = present.get(path)
+    content = now if isinstance(now, str) else _ABSENT if now is None else blob_id(now, _algorithm(read))
+    if document is None:
+        return FileFacts(content)
+    record = read.view.record(path)
+    interface = ""
+    if content != document.blob:
+        if record is not None and record.content == content:
+            interface = record.interface_hash
+        elif isinstance(now, bytes):
+            interface = extract_one(path, now, read.codebase.settings.index).interface_hash
+    flags = ["contradicted_references"] if document.demoted else []
+    flags += ["parse_error"] if record is not None and record.parse_error else []
+    return FileFacts(content, document.blob, interface, document.syntax, tuple(flags))
+
+
+def _algorithm(read: Reading) -> str:
+    return read.codebase.repo.algorithm if read.codebase.repo else "sha1"
+
+
+def _states(read: Reading, facts: Mapping[str, FileFacts], keys: list[str]) -> dict[str, FileState]:
+    """The graph matters only where something changed."""
+    changed = any(fact.indexed_hash and fact.indexed_hash != fact.content_hash for fact in facts.values())
+    graph = Graph(facts, read.view.scip.dependencies() if changed else {})
+    return graph.states(keys)
+
+
+# -- the gate ----------------------------------------------------------------------------------------
+
+
+def _judged(
+    codebase: Codebase,
+    keys: list[str],
+    states: Mapping[str, FileState],
+    facts: Mapping[str, FileFacts],
+    commit: str,
+    choice: str,
+    proof: str,
+) -> Verdict:
+    verdict = mutation.check(keys, states, facts, commit)
+    if verdict.gate != mutation.NEEDS_DECISION:
+        return verdict
+    if choice:
+        hashes = {path: facts[path].content_hash for path in verdict.ambiguous}
+        decision = Decision(verdict.signature, commit, hashes, json.dumps(choice), proof)
+        with opened_control(codebase) as connection:
+            control_database.remember(connection, decision, time.time())
+    return mutation.check(keys, states, facts, commit, _recalled(codebase.layout.control))
+
+
+def _recalled(path: Path) -> Callable[[str, str], Decision | None]:
+    """Decisions on record, without making or changing their file: asking is a read (EN-5)."""
+
+    def recall(signature: str, head: str) -> Decision | None:
+        if not path.exists():
+            return None
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                connection.row_factory = sqlite3.Row
+                return control_database.recall(connection, signature, head)
+        except (
+            sqlite3.DatabaseError
+        ):  # no table yet, damaged, or only a writer may open it: nothing was decided
+            return None
+
+    return recall
+
+
+def _advised(
+    verdict: Verdict, codebase: Codebase, repo: Repo, facts: Mapping[str, FileFacts]
+) -> tuple[Witness, ...]:
+    """Indexers see commits of files they know: a refresh alone is no help with anything else."""
+    changed = {dirty.path.decode("utf-8", "surrogateescape") for dirty in worktree(repo, untracked=False)}
+
+    def advise(item: Witness) -> Witness:
+        if facts[item.path] == FileFacts(_ABSENT):
+            if not os.path.lexists(codebase.root / item.path):
+                return item._replace(reason="there is no such file", command="git ls-files")
+            return item._replace(
+                reason="git does not track it", command=f"git add, git commit, then {item.command}"
+            )
+        if not facts[item.path].indexed_hash and not any(item.path.endswith(f.suffixes) for f in FAMILIES):
+            return item._replace(
+                reason="no exact indexer knows this kind of file", command="gitindex indexers"
+            )
+        if (item.because or item.path) in changed:
+            return item._replace(command=f"git commit, then {item.command}")
+        return item
+
+    return tuple(advise(item) for item in verdict.witnesses)
+
+
+def _json(
+    keys: list[str], states: Mapping[str, FileState], facts: Mapping[str, FileFacts], verdict: Verdict
+) -> dict[str, Any]:
+    files = [
+        {
+            "path": path,
+            "freshness": states[path].freshness.value,
+            "certainty": states[path].certainty.value,
+            "because": states[path].because,
+            "ambiguity": list(facts[path].ambiguity),
+        }
+        for path in keys
+    ]
+    decision = verdict.decision
+    return {
+        "gate": verdict.gate,
+        "files": files,
+        "witnesses": [item._asdict() for item in verdict.witnesses],
+        "ambiguous": list(verdict.ambiguous),
+        "signature": verdict.signature,
+        "decision": {"choice": decision.choice, "proof": decision.proof} if decision else None,
+    }

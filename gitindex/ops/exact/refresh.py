@@ -1,0 +1,274 @@
+"""`refresh`: bring exact facts to the commit HEAD names, by one job per project that needs it (SE-3, SE-4).
+
+Discover, register, enqueue; with `wait`, work the queue until what was asked for is done. A project whose inputs
+did not change since its last refresh costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gitindex.errors import NotARepository, SemanticError, UsageError
+from gitindex.git.repo import Head, head
+from gitindex.model.foreign import argument
+from gitindex.model.ids import ulid
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.syncing.catchup import catch_up
+from gitindex.semantic import control_database, indexer_run, job_queue, job_worker, refresher
+from gitindex.semantic.contexts import Context
+from gitindex.semantic.indexer_run import Bench
+from gitindex.semantic.indexers.adapter import IndexerFailure
+from gitindex.semantic.indexers.registry import indexer_for
+from gitindex.semantic.job_queue import Job
+from gitindex.semantic.process import Caps
+from gitindex.semantic.refresh_scope import Scope, scope
+from gitindex.semantic.refresher import Refresher
+from gitindex.store import manifests
+
+_POLL_SECONDS = 0.1
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+UNAVAILABLE, CURRENT, QUEUED = "unavailable", "current", "queued"
+REFRESHED, FAILED, SUPERSEDED = "refreshed", "failed", "superseded"
+_OUTCOMES = {"completed": REFRESHED, "failed": FAILED, "superseded": SUPERSEDED}
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshOptions:
+    contexts: tuple[str, ...] = ()  # ids, languages or roots; all when empty
+    files: tuple[str, ...] = ()  # path keys of files and directories; everything when empty
+    wait: bool = False
+    allow_project_code: bool = False
+    catch_up: bool = True  # sync first, so that positions belong to files as indexed
+    caps: Caps = field(default_factory=Caps)
+    lease_wait: float = 30.0
+    python_env: Path | None = None  # installed packages for scip-python
+    node_modules: Path | None = None  # and for scip-typescript
+
+
+@dataclass(slots=True)
+class ContextReport:
+    """What became of one project."""
+
+    context: str
+    language: str
+    root: str
+    files: int
+    tool: str
+    outcome: str
+    job: int | None = None
+    diagnosis: str = ""
+    message: str = ""
+    next: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    status: str  # ok | failed
+    head: str
+    snapshot_id: str | None
+    contexts: tuple[ContextReport, ...]
+
+
+Notify = Callable[[str], None]
+
+
+def refresh(
+    codebase: Codebase, options: RefreshOptions | None = None, notify: Notify = lambda _: None
+) -> RefreshReport:
+    """Raises NotARepository, UsageError for an unknown context, and what a sync raises."""
+    chosen = options or RefreshOptions()
+    repo = codebase.repo
+    if repo is None:
+        raise NotARepository(f"{codebase.root} is not in a git repository", hint="git init")
+    if chosen.catch_up:
+        catch_up(codebase)
+    at = head(repo)
+    return _refresh(codebase, at, chosen, lambda: head(repo).commit or "", notify)
+
+
+def refresh_for_build(codebase: Codebase, at: Head, options: RefreshOptions | None = None) -> RefreshReport:
+    """The same for the snapshot of one commit in a build area: its HEAD never moves, and it waits."""
+    chosen = replace(options or RefreshOptions(), wait=True, catch_up=False)
+    return _refresh(codebase, at, chosen, lambda: at.commit or "", lambda _: None)
+
+
+def bench_of(codebase: Codebase, options: RefreshOptions) -> Bench:
+    tools = tools_folder(codebase.environment.home)
+    return Bench(tools, codebase.environment.variables, options.caps, options.allow_project_code)
+
+
+def tools_folder(home: Path) -> Path:
+    """Where `indexers install` puts what it installs. Build areas lie below the home they were made in."""
+    return (home.parent if home.name == "builds" else home) / "tools"
+
+
+@contextmanager
+def opened_control(codebase: Codebase) -> Iterator[sqlite3.Connection]:
+    """The queue of this store, made when missing. Raises SemanticError when it cannot be opened."""
+    path = codebase.layout.control
+    with ExitStack() as stack:
+        try:
+            connection = stack.enter_context(closing(control_database.open_control(path)))
+        except sqlite3.DatabaseError as error:
+            damaged = error.sqlite_errorcode & 0xFF in _DAMAGE
+            raise SemanticError(
+                f"the queue of refresh jobs cannot be opened: {error}",
+                hint="gitindex repair" if damaged else f"ls -ld {argument(str(path))}",
+            ) from error
+        yield connection
+
+
+def _refresh(
+    codebase: Codebase, at: Head, options: RefreshOptions, read_head: Callable[[], str], notify: Notify
+) -> RefreshReport:
+    if at.commit is None or at.tree is None:
+        raise UsageError("there is no commit yet", hint="git commit")
+    assert codebase.repo is not None
+    made = Refresher(
+        codebase.layout,
+        codebase.repo,
+        at.commit,
+        at.tree,
+        bench_of(codebase, options),
+        read_head,
+        time.time,
+        lease_wait=options.lease_wait,
+        python_env=options.python_env,
+        node_modules=options.node_modules,
+    )
+    with opened_control(codebase) as connection, made:
+        reports = _ask(connection, made, options)
+        if options.wait:
+            _work(connection, made, reports, notify)
+    manifest = manifests.active(codebase.layout)
+    failed = any(report.outcome in (FAILED, SUPERSEDED) for report in reports)
+    nothing = bool(reports) and all(report.outcome == UNAVAILABLE for report in reports)
+    status = "failed" if failed or nothing else "ok"
+    return RefreshReport(status, at.commit, manifest.snapshot_id if manifest else None, tuple(reports))
+
+
+# -- asking ------------------------------------------------------------------------------------------
+
+
+def _ask(connection: sqlite3.Connection, made: Refresher, options: RefreshOptions) -> list[ContextReport]:
+    """Register what the tree holds and queue what is wanted."""
+    found = made.contexts()
+    rows = control_database.register(connection, found, {})
+    made.keys = {row.id: (row.language, row.root) for row in rows}
+    ids = {key: number for number, key in made.keys.items()}
+    job_queue.head_moved(connection, made.commit, made.clock())
+    wanted = _scope(options.files)
+    return [
+        _ask_one(connection, made, context, ids[context.key], wanted) for context in _chosen(found, options)
+    ]
+
+
+def _chosen(found: list[Context], options: RefreshOptions) -> list[Context]:
+    if not options.contexts:
+        chosen = found
+    else:
+        chosen = [context for name in options.contexts for context in refresher.by_name(found, name)]
+        if not chosen:
+            known = ", ".join(context.id for context in found) or "none"
+            raise UsageError(f"no such context: {', '.join(options.contexts)}; there are: {known}")
+    if options.files:
+        chosen = [context for context in chosen if _owns(context, options.files)]
+        if not chosen:
+            raise UsageError(f"no project owns {', '.join(options.files)} at HEAD", hint="gitindex refresh")
+    return list(dict.fromkeys(chosen))
+
+
+def _owns(context: Context, files: tuple[str, ...]) -> bool:
+    return any(path in files or any(path.startswith(f"{name}/") for name in files) for path in context.files)
+
+
+def _scope(files: tuple[str, ...]) -> Scope | None:
+    """A name may mean a file or all below a directory: as both it covers either."""
+    return scope(files=files, packages=files) if files else None
+
+
+def _ask_one(
+    connection: sqlite3.Connection, made: Refresher, context: Context, number: int, wanted: Scope | None
+) -> ContextReport:
+    indexer = indexer_for(context.language)
+    report = ContextReport(
+        context.id, context.language, context.root, len(context.files), indexer.name, QUEUED
+    )
+    try:
+        program = indexer_run.locate(indexer, made.bench)
+    except IndexerFailure as error:
+        report.outcome, report.diagnosis = UNAVAILABLE, error.diagnosis.value
+        report.message, report.next = error.message, error.hint or ""
+        return report
+    if _up_to_date(made, context, program.version):
+        report.outcome = CURRENT
+        return report
+    report.job = job_queue.enqueue(
+        connection, number, wanted, made.commit, made.clock(), reason="refresh"
+    ).job_id
+    return report
+
+
+def _up_to_date(made: Refresher, context: Context, version: str) -> bool:
+    manifest = manifests.active(made.layout)
+    entries = manifest.semantic if manifest else ()
+    for entry in entries:
+        if (entry["language"], entry["root"]) == context.key:
+            known = version or str(entry["version"])
+            return bool(entry.get("inputs")) and entry["inputs"] == made.inputs(context, known)
+    return False
+
+
+# -- working -----------------------------------------------------------------------------------------
+
+
+def _work(
+    connection: sqlite3.Connection, made: Refresher, reports: list[ContextReport], notify: Notify
+) -> None:
+    """Run queued jobs until ours are finished, by us or by whoever claimed them first."""
+    name = f"{os.getpid()}-{ulid()}"
+    waiting = {report.job: report for report in reports if report.job is not None}
+    while waiting:
+        notify(", ".join(sorted(report.context for report in waiting.values())))
+        ran = job_worker.run_next(connection, name, made.steps())
+        for number in list(waiting):
+            job = job_queue.get(connection, number)
+            if job is None or job.status not in ("queued", "running"):
+                _settle(waiting.pop(number), job, made)
+        if ran is None and waiting:
+            time.sleep(_POLL_SECONDS)
+
+
+def _settle(report: ContextReport, job: Job | None, made: Refresher) -> None:
+    if job is None:
+        report.outcome, report.message = FAILED, "the job is gone"
+        return
+    report.outcome = _OUTCOMES[job.status]
+    if job.status == "superseded":
+        report.message, report.next = job.superseded_reason or "", "gitindex refresh --wait"
+    if job.error and job.status == "failed":
+        report.diagnosis, _, rest = job.error.partition(": ")
+        report.message, _, log = rest.partition("\n")
+        report.detail["log"] = log
+        report.next = "gitindex jobs --json"
+    if job.id in made.done:
+        indexed, imported = made.done[job.id]
+        counted = asdict(imported)
+        counted["rejected"] = [list(item) for item in imported.rejected[:20]]
+        report.detail = {
+            **counted,
+            "version": indexed.version,
+            "uncovered": list(indexed.uncovered[:20]),
+            "excluded": list(indexed.excluded),
+            "remarks": list(indexed.remarks),
+            "index_seconds": round(indexed.seconds, 2),
+            "index_peak_bytes": indexed.peak_bytes,
+        }

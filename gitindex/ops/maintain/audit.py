@@ -1,0 +1,177 @@
+"""`audit` and `health`: prove the active snapshot, by its own checks and against a clean build (SN-10)."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from gitindex import gate
+from gitindex.errors import GitError, GitindexError, IntegrityError, StoreCorrupt
+from gitindex.indexing.write import Progress
+from gitindex.lifecycle import check, control_files
+from gitindex.lifecycle.check import Problem
+from gitindex.lifecycle.digest import Digest, digest
+from gitindex.model import versions
+from gitindex.ops.codebase import Codebase, assemble
+from gitindex.ops.syncing.collisions import Collision, find_present_collisions, find_stored_collisions
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
+from gitindex.store import manifests
+from gitindex.store.layout import Layout
+from gitindex.view.snapshot import SnapshotView, open_active
+
+# From no index to one, by what is wrong.
+WAYS_OUT = {"not_indexed": "gitindex init", "requires_reindex": "gitindex upgrade-store"}
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    digest: Digest
+    problems: tuple[Problem, ...]
+    snapshot_id: str
+    rebuilt: Digest | None = None
+
+    @property
+    def clean(self) -> bool:
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            **versions.answer_version("health"),
+            "status": "ok" if self.clean else "problems",
+            "snapshot_id": self.snapshot_id,
+            **asdict(self.digest),
+            "problems": [asdict(problem) for problem in self.problems],
+        }
+        if self.rebuilt is not None:
+            found["rebuilt"] = asdict(self.rebuilt)
+        return found
+
+
+def audit(
+    codebase: Codebase, *, rebuild: bool = False, progress: Progress = lambda _p, _d, _t: None
+) -> Audit:
+    """Digest the live view and check it; with `rebuild`, compare with a clean build of the same tree.
+
+    Raises Gated without a snapshot, StoreCorrupt when the view cannot even be read.
+    """
+    with _open(codebase) as view:
+        problems = check.damaged(view)
+        if problems:
+            first = problems[0]
+            raise StoreCorrupt(
+                f"{first[1]}" + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""),
+                hint="gitindex repair",
+                problems=[message for _, message in problems],
+            )
+        found = digest(view)
+        flaws = [*check.inspect(view, found), *_beside(codebase, view)]
+        clean = _rebuild(codebase, view, progress) if rebuild else None
+        if clean is not None and clean != found:
+            flaws.append(
+                Problem(
+                    "parity",
+                    f"a clean build has digest {clean.digest[:16]}, this snapshot {found.digest[:16]}",
+                )
+            )
+        return Audit(found, tuple(flaws), view.manifest.snapshot_id, clean)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """`collisions` are no damage: the snapshot is what was asked for, or the next strict sync is refused."""
+
+    problems: tuple[Problem, ...]
+    collisions: tuple[Collision, ...] = ()
+    notices: tuple[dict[str, str], ...] = ()  # what could not be looked at, and why
+
+
+def health(codebase: Codebase) -> Health:
+    """Every problem of the active snapshot, without stopping at the first."""
+    with open_active(codebase.layout) or nullcontext() as view:
+        if view is None:
+            return Health((_missing(codebase),))
+        problems = (*check.inspect(view), *_beside(codebase, view))
+        stored = [] if problems else find_stored_collisions(view)
+        return _add_present(codebase, Health(problems, tuple(stored)))
+
+
+def _add_present(codebase: Codebase, found: Health) -> Health:
+    """With the collisions of the working tree that are not stored yet."""
+    try:
+        present = find_present_collisions(codebase)
+    except GitindexError as error:
+        message = f"the working tree was not searched for collisions: {error.message}"
+        notice = {"code": error.code, "message": message, "next": error.hint or "gitindex status"}
+        return replace(found, notices=(notice,))
+    stored = {one.paths for one in found.collisions}
+    return replace(
+        found, collisions=(*found.collisions, *(one for one in present if one.paths not in stored))
+    )
+
+
+def _missing(codebase: Codebase) -> Problem:
+    if gate.superseded(codebase) is None:
+        return Problem("not_indexed", f"{codebase.root} has no index")
+    message = f"{codebase.root} has only an index of another release or configuration"
+    return Problem("requires_reindex", message)
+
+
+def _beside(codebase: Codebase, view: SnapshotView) -> list[Problem]:
+    """Damage that answers survive, and `repair` mends: the pointer, the lease, the state file (SN-11)."""
+    layout = codebase.layout
+    flaws = [
+        Problem("damaged_control", f"{path} is missing or damaged", path)
+        for path in control_files.damaged(layout)
+    ]
+    pointed, used = manifests.active_id(layout), view.manifest.snapshot_id
+    if pointed != used and _lost(layout, pointed):
+        message = f"ACTIVE_SNAPSHOT or the manifest it names ({pointed}) is damaged; snapshot {used} answers instead"
+        flaws.append(Problem("lost_pointer", message, layout.active.name))
+    return flaws
+
+
+def _lost(layout: Layout, pointed: str | None) -> bool:
+    """Whether the pointer leads nowhere; one that moved on while we looked does not."""
+    if pointed is None:
+        return True
+    try:
+        manifests.read(layout, pointed)
+    except IntegrityError:
+        return True
+    return False
+
+
+def _open(codebase: Codebase) -> SnapshotView:
+    """What is not there is not corrupt: the gate says what there is instead (EN-1)."""
+    return open_active(codebase.layout) or gate.open_gated(codebase)
+
+
+def _rebuild(codebase: Codebase, view: SnapshotView, progress: Progress) -> Digest:
+    """The same tree, from nothing, in a store of its own that is thrown away."""
+    git = view.manifest.git
+    options = SyncOptions(full=True, commit_only=_commit_only(view), allow_degraded=view.manifest.degraded)
+    with TemporaryDirectory(prefix="gitindex-audit-") as scratch:
+        environment = replace(codebase.environment, home=Path(scratch))
+        clean = assemble(
+            codebase.root, codebase.repo, codebase.settings, environment, shared=codebase.mode == "shared"
+        )
+        report = sync(clean, options, progress)
+        if report.fallback is not None and git.failure is None:
+            failure = report.fallback
+            raise GitError(f"a clean build is not possible: {failure.message}", hint=failure.next)
+        if report.commit != git.head_sha:
+            raise StoreCorrupt(
+                f"the snapshot is of commit {git.head_sha}, the working tree is at {report.commit}",
+                hint="gitindex sync",
+            )
+        with _open(clean) as other:
+            return digest(other)
+
+
+def _commit_only(view: SnapshotView) -> bool:
+    git = view.manifest.git
+    return git.head_sha is not None and not git.dirty and not git.untracked_included

@@ -1,0 +1,110 @@
+"""Lifecycle actions as agents ask for them: create, reindex, sync, status, clear (EN-5, EN-7).
+
+The only verbs of the MCP surface that change anything. `create` believes a valid completion proof and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from gitindex import gate
+from gitindex.errors import IntegrityError, LeaseHeld
+from gitindex.indexing.write import Progress
+from gitindex.lifecycle.removal import remove_store
+from gitindex.model.proof import Outcome, Proof
+from gitindex.ops.answers import search_engines
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.maintain.index_status import status as describe
+from gitindex.ops.syncing import catchup
+from gitindex.store import readers
+from gitindex.view.snapshot import open_active
+
+STALE_NOTE = (
+    "Local snapshot claims indexed, but completion proof is missing/invalid; "
+    "treating as not_indexed for create."
+)
+
+
+def needs_create(codebase: Codebase) -> tuple[bool, list[str]]:
+    """Must a `create` build? And what to say about it."""
+    try:
+        view = open_active(codebase.layout)
+    except IntegrityError as error:
+        return True, [f"{STALE_NOTE} ({error.message})"]
+    if view is None:
+        return True, []
+    with view:
+        proof = gate.validate_completion_proof(codebase, view)
+    if proof.outcome is Outcome.VALID:
+        return False, []
+    return True, [f"{STALE_NOTE} ({_told(proof)})"]
+
+
+def create(codebase: Codebase, progress: Progress = lambda _p, _d, _t: None) -> dict[str, Any]:
+    """Index from nothing, unless a valid proof says that it is done already."""
+    needed, notes = needs_create(codebase)
+    if not needed:
+        return already_indexed(codebase)
+    report = catchup.catch_up(codebase, progress, full=True)
+    return {**_done("create", codebase), "notes": notes, "report": asdict(report)}
+
+
+def already_indexed(codebase: Codebase) -> dict[str, Any]:
+    message = f"{codebase.root} is already indexed"
+    following = {"sync": gate.action(codebase.root, "sync"), "reindex": gate.action(codebase.root, "reindex")}
+    return {**_done("create", codebase), "noop": True, "message": message, "hints": following}
+
+
+def reindex(codebase: Codebase, progress: Progress = lambda _p, _d, _t: None) -> dict[str, Any]:
+    report = catchup.catch_up(codebase, progress, full=True)
+    return {**_done("reindex", codebase), "report": asdict(report)}
+
+
+def catch_up(codebase: Codebase) -> dict[str, Any]:
+    """Incremental; beside a rebuild it does nothing and says so (EN-6)."""
+    if gate.active_indexing(codebase.layout) is not None:
+        message = catchup.REBUILDING
+        following = {"status": gate.action(codebase.root, "status")}
+        return {
+            **_done("sync", codebase),
+            "freshness": "skipped_indexing",
+            "noop": True,
+            "message": message,
+            "hints": following,
+        }
+    report = catchup.catch_up(codebase)
+    return {
+        **_done("sync", codebase),
+        "freshness": "noop" if report.noop else "synced",
+        "report": asdict(report),
+    }
+
+
+def status(codebase: Codebase) -> dict[str, Any]:
+    return {**describe(codebase), "action": "status"}
+
+
+def clear(codebase: Codebase) -> dict[str, Any]:
+    """Delete the index of this codebase. Nothing else has that power.
+
+    Raises LeaseHeld while somebody writes or reads it.
+    """
+    layout = codebase.layout
+    if not layout.base.exists():
+        return {**_done("clear", codebase), "noop": True, "bytes_freed": 0}
+    search_engines.close(codebase)
+    try:
+        freed = remove_store(layout, readers_wait=readers.WAIT)
+    except LeaseHeld as error:
+        following = gate.action(codebase.root, "status")["command"]
+        raise LeaseHeld(f"{error.message}; nothing was deleted", hint=following) from error
+    return {**_done("clear", codebase), "bytes_freed": freed}
+
+
+def _done(action: str, codebase: Codebase) -> dict[str, Any]:
+    return {"status": "ok", "action": action, "codebaseRoot": str(codebase.root)}
+
+
+def _told(proof: Proof) -> str:
+    return f"{proof.reason}: {proof.detail}"

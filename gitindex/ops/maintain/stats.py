@@ -1,0 +1,94 @@
+"""`stats`: where the bytes and the milliseconds go, and what a compaction would save."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from gitindex.lifecycle import maintenance_due
+from gitindex.model.manifest import Artifact, Manifest
+from gitindex.ops.codebase import Codebase
+from gitindex.store import log, manifests
+from gitindex.view.snapshot import SnapshotView
+
+_LAYERS = {"tables": "tables/", "facts": "segments/", "lexical": "lexical/", "snapshots": "snapshots/"}
+
+
+def stats(codebase: Codebase, view: SnapshotView) -> dict[str, Any]:
+    manifest = view.manifest
+    sizes = {name: _size(manifest.artifacts(), prefix) for name, prefix in _LAYERS.items()}
+    syncs = log.entries(codebase.layout, "sync")
+    return {
+        "status": "ok",
+        "snapshot_id": manifest.snapshot_id,
+        "bytes": {**sizes, "total": sum(sizes.values()), "text": manifest.counts.text_bytes},
+        "ratio": round(sum(sizes.values()) / max(1, manifest.counts.text_bytes), 2),
+        "segments": len(manifest.segments),
+        "tombstones": manifest.tombstone_count,
+        "rows": _rows(manifest),
+        "compaction": _compaction(view),
+        "snapshots": len(manifests.ids(codebase.layout)),
+        "languages": dict(manifest.counts.languages),
+        "embedding": {
+            "identity": manifest.embedder,
+            "cached_vectors": _cached(codebase.layout.embeddings),
+            **_reuse(syncs),
+        },
+        "last_publish_ms": _last(manifest, syncs),
+    }
+
+
+def _rows(manifest: Manifest) -> dict[str, int]:
+    live = manifest.counts.chunks_indexed
+    return {"live": live, "dead": sum(segment.rows for segment in manifest.segments) - live}
+
+
+def _compaction(view: SnapshotView) -> dict[str, Any]:
+    """A segment shrinks by the share of its rows that are dead; lexical files hold few dead words and are left out."""
+    saved = 0.0
+    for at, segment in enumerate(view.manifest.segments):
+        live = sum(record.chunks for record in view.segment_paths(at))
+        size = sum(artifact.size_bytes for artifact in segment.artifacts)
+        saved += size * max(0, segment.rows - live) / max(1, segment.rows)
+    return {
+        "overdue": maintenance_due.overdue(view.manifest),
+        "segments_after": min(1, len(view.manifest.segments)),
+        "bytes_saved": round(saved),
+    }
+
+
+def _last(manifest: Manifest, syncs: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """What the manifest knows of its own making, and what only the log could: the publish and its steps."""
+    found = dict(manifest.timings_ms)
+    for entry in syncs:
+        if entry.get("snapshot_id") == manifest.snapshot_id and not entry.get("noop"):
+            found |= {**entry.get("timings_ms", {}), **entry.get("phases_ms", {})}
+    return found
+
+
+def _reuse(syncs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Over the syncs that the log remembers."""
+    entries = list(syncs)
+    embedded = sum(entry.get("embedded", 0) for entry in entries)
+    reused = sum(entry.get("reused", 0) for entry in entries)
+    rate = round(reused / (embedded + reused), 3) if embedded + reused else None
+    return {"embedded": embedded, "reused": reused, "hit_rate": rate}
+
+
+def _size(artifacts: Iterable[Artifact], prefix: str) -> int:
+    return sum(artifact.size_bytes for artifact in artifacts if artifact.path.startswith(prefix))
+
+
+def _cached(folder: Path) -> int:
+    """Vectors in the cache; one that is being written or unreadable counts as empty."""
+    total = 0
+    for path in folder.glob("*.sqlite"):
+        try:
+            db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+            total += db.execute("SELECT count(*) FROM vector").fetchone()[0]
+            db.close()
+        except sqlite3.Error:
+            continue
+    return total

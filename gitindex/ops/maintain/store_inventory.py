@@ -1,0 +1,129 @@
+"""Store inventory and removal, upgrades."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gitindex import gate
+from gitindex.config import Environment
+from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
+from gitindex.indexing.write import Progress
+from gitindex.lifecycle import check, control_files
+from gitindex.lifecycle.removal import remove_store
+from gitindex.model import versions
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.syncing.sync import sync
+from gitindex.ops.syncing.sync_plan import SyncOptions
+from gitindex.ops.syncing.sync_report import SyncReport
+from gitindex.store import lease, ownership, steps, store_state, stores
+from gitindex.store.layout import builds_dir
+from gitindex.store.stores import StoreInfo
+from gitindex.view.snapshot import SnapshotView, open_active
+
+UNUSED_DAYS = 30
+
+
+def inventory(environment: Environment) -> list[StoreInfo]:
+    """Every store of the home; those of builds are named `builds/…`."""
+    return [
+        replace(info, store_id=f"{where}{info.store_id}")
+        for where, home in _homes(environment)
+        for info in (stores.describe(layout, _mode(environment)) for layout in stores.layouts(home))
+    ]
+
+
+def _mode(environment: Environment) -> str:
+    return "shared" if environment.user.shared else "single"
+
+
+def _homes(environment: Environment) -> tuple[tuple[str, Path], ...]:
+    return ("", environment.home), ("builds/", builds_dir(environment.home))
+
+
+@dataclass(frozen=True, slots=True)
+class BusyStore:
+    """A store that would have been removed, and why it was not."""
+
+    store_id: str
+    code: str
+    message: str
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoresReport:
+    removed: tuple[str, ...]
+    kept: tuple[str, ...]
+    bytes_freed: int
+    busy: tuple[BusyStore, ...] = ()  # of those kept
+
+
+def collect_stores(
+    environment: Environment, here: Codebase | None, *, days: int = UNUSED_DAYS, force: bool, dry_run: bool
+) -> StoresReport:
+    """Remove stores unused for `days`, builds included; the one of the current codebase only with `force` (ST-5).
+
+    Stores of others in the same home are kept, and those that somebody reads or writes (SN-9).
+    """
+    removed, kept, busy, freed = [], [], [], 0
+    limit = time.time() - days * 86400
+    for where, home in _homes(environment):
+        for layout in stores.layouts(home):
+            name = f"{where}{layout.id}"
+            current = here is not None and layout.base == here.layout.base
+            foreign = ownership.problem(layout, _mode(environment)) is not None
+            if foreign or (current and not force) or store_state.last_used(layout) > limit:
+                kept.append(name)
+                continue
+            try:
+                freed += remove_store(layout, dry_run=dry_run)
+                removed.append(name)
+            except GitindexError as error:
+                kept.append(name)
+                busy.append(BusyStore(name, error.code, error.message, error.hint))
+    return StoresReport(tuple(removed), tuple(kept), freed, tuple(busy))
+
+
+def upgrade(
+    codebase: Codebase, progress: Progress = lambda _p, _d, _t: None
+) -> tuple[str, SyncReport | None]:
+    """Bring the store to this release's formats: ("current" | "reindexed", report).
+
+    A newer store is refused (IncompatibleVersion); a damaged one too (IntegrityError). The last good snapshot
+    stays active until the new one is published.
+    """
+    layout = codebase.layout
+    if (
+        not layout.readers.exists()
+    ):  # formats are part of what a store is called: an older index lies in another one
+        return _reindexed(codebase, progress) if gate.superseded(codebase) else ("current", None)
+    with lease.hold(layout, "upgrade", wait=5):
+        steps.reach("upgrade.validate")
+        try:
+            view = open_active(layout)
+            if view is None:
+                return "current", None
+            with view:
+                _validate(view)
+            return "current", None
+        except IncompatibleVersion as error:
+            if versions.is_newer(error):
+                raise
+    return _reindexed(codebase, progress)
+
+
+def _reindexed(codebase: Codebase, progress: Progress) -> tuple[str, SyncReport]:
+    steps.reach("upgrade.publish")
+    return "reindexed", sync(codebase, SyncOptions(full=True), progress)
+
+
+def _validate(view: SnapshotView) -> None:
+    """Every artifact whole and readable by this release, and the files beside them too."""
+    broken = check.damaged(view)
+    if broken:
+        raise IntegrityError(broken[0][1], hint="gitindex repair")
+    for at in range(len(view.manifest.segments)):
+        view.facts(at)
+    control_files.damaged(view.layout)

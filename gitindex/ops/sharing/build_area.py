@@ -1,0 +1,72 @@
+"""Where builds live: stores of their own beside the user's, keyed by repository and by the commit's own settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gitindex import config
+from gitindex.config import Environment
+from gitindex.errors import ConfigError, IncompatibleVersion, IntegrityError, NotARepository, UsageError
+from gitindex.git.objects import open_objects
+from gitindex.git.repo import Head, Repo, discover, resolve
+from gitindex.model.manifest import Manifest, Origin
+from gitindex.model.settings import MAX_FILE_BYTES, Settings
+from gitindex.ops.codebase import Codebase, assemble
+from gitindex.ops.sharing.remote_session import published_fingerprint
+from gitindex.store import manifests, stores
+from gitindex.store.layout import builds_dir
+from gitindex.userconfig import UserConfig
+
+
+def repository_at(path: Path, user: UserConfig | None = None) -> Repo:
+    found = discover(path, user=user) if path.exists() else None
+    if found is None:
+        raise NotARepository(f"{path.absolute()} is not in a git repository", hint="git init")
+    return found
+
+
+def open_area(
+    path: Path, environment: Environment, rev: str, home: Path | None = None
+) -> tuple[Codebase, Head]:
+    """The commit and its build area (below `home`, where given). Raises NotARepository, GitError, ConfigError."""
+    repo = repository_at(path, environment.user)
+    at = resolve(repo, rev)
+    area = replace(environment, home=home or builds_dir(environment.home))
+    codebase = assemble(repo.root, repo, settings_of(repo, rev), area)
+    fingerprint = published_fingerprint(codebase.settings)
+    layout = stores.locate(area.home, codebase.root, fingerprint)
+    return replace(codebase, fingerprint=fingerprint, layout=layout), at
+
+
+def settings_of(repo: Repo, rev: str) -> Settings:
+    """The settings in a commit's own tree."""
+    tree = resolve(repo, rev).tree
+    assert tree is not None
+    with open_objects(repo) as objects:
+        entry = objects.entry(tree, config.FILE_NAME.encode())
+        if entry is None:
+            return config.parse(None)
+        data = next(iter(objects.read([entry.blob], MAX_FILE_BYTES))).data
+    if data is None:
+        raise ConfigError(f"{config.FILE_NAME} of {rev} is too large")
+    return config.parse(data)
+
+
+def builds(codebase: Codebase) -> list[Manifest]:
+    """Readable builds, newest first."""
+    found = []
+    for snapshot_id in manifests.ids(codebase.layout):
+        try:
+            found.append(manifests.read(codebase.layout, snapshot_id))
+        except (IntegrityError, IncompatibleVersion):
+            continue
+    return found
+
+
+def built(codebase: Codebase, commit: str) -> Manifest:
+    """The newest build of a commit, whole and of its history alone. Raises UsageError without one."""
+    for manifest in builds(codebase):
+        if manifest.git.head_sha == commit and manifest.origin == Origin():
+            return manifest
+    raise UsageError(f"{commit[:12]} was not built here", hint=f"gitindex build --commit {commit[:12]}")

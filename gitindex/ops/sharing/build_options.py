@@ -1,0 +1,103 @@
+"""What a build is asked for, and what it tells."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gitindex.errors import UsageError
+from gitindex.git.repo import Head
+from gitindex.model.manifest import Manifest
+from gitindex.ops.sharing.build_base import Start
+from gitindex.ops.syncing.sync_report import SyncReport
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One share of a build: `number` of `count`, from 1."""
+
+    number: int
+    count: int
+
+    def holds(self, path: str) -> bool:
+        digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    rev: str = "HEAD"
+    full: bool = False
+    url: str = ""  # where published ancestors are looked for
+    allow_degraded: bool = False
+    semantic: bool = True  # run the exact indexers to completion
+    python_env: Path | None = None  # installed packages for them, as `refresh` takes them
+    node_modules: Path | None = None
+    allow_project_code: bool = False
+    workers: int = 0
+    shard: Shard | None = None
+    output: Path | None = None  # of a shard
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    status: str
+    commit: str
+    tree: str
+    repository: str
+    snapshot_id: str
+    base: str  # published | local | none
+    base_commit: str | None
+    noop: bool
+    changes: dict[str, int]
+    counts: dict[str, Any]
+    languages: dict[str, int]
+    skipped: dict[str, int]
+    segments: int
+    bytes: dict[str, int]  # of the base: downloaded, reused
+    elapsed_ms: int
+    config_fingerprint: str
+    note: str
+    semantic: tuple[Any, ...]  # the exact layers of the snapshot
+    indexers: tuple[dict[str, Any], ...] = ()  # what became of each project
+
+
+def output_of(options: BuildOptions) -> Path | None:
+    """A shard goes where the user says: it is on its way to another machine."""
+    if (options.shard is None) != (options.output is None):
+        raise UsageError("a shard needs a directory to go to", hint="--shard I/N --output DIR")
+    if options.output is None or options.shard is None:
+        return None
+    if not 1 <= options.shard.number <= options.shard.count <= 256:
+        raise UsageError("a shard is I/N with 1 ≤ I ≤ N ≤ 256", hint="--shard 1/4 --output DIR")
+    return options.output.absolute() / f"{options.shard.number}-of-{options.shard.count}"
+
+
+def report(
+    name: str, at: Head, start: Start, done: SyncReport, manifest: Manifest, started: float
+) -> BuildReport:
+    assert at.commit is not None
+    assert at.tree is not None
+    return BuildReport(
+        status="ok",
+        commit=at.commit,
+        tree=at.tree,
+        repository=name,
+        snapshot_id=manifest.snapshot_id,
+        base=start.kind,
+        base_commit=start.commit,
+        noop=done.noop,
+        changes=done.changes,
+        counts={"files": manifest.counts.files_indexed, "chunks": manifest.counts.chunks_indexed},
+        languages=dict(manifest.counts.languages),
+        skipped=dict(manifest.counts.skipped),
+        segments=len(manifest.segments),
+        bytes=start.obtained.bytes if start.obtained else {"downloaded": 0, "reused": 0},
+        elapsed_ms=round((time.monotonic() - started) * 1000),
+        config_fingerprint=manifest.config_fingerprint,
+        note=start.note,
+        semantic=tuple(manifest.semantic),
+    )

@@ -1,0 +1,48 @@
+"""Several manifests of disjoint paths as one (RE-8). Values only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gitindex.errors import PublishBlocked
+from gitindex.model import portable
+from gitindex.model.manifest import Counts, Manifest, Origin
+from gitindex.store import store_state
+
+
+def joined(parts: Sequence[Manifest], snapshot_id: str) -> Manifest:
+    """The segments of all shards under one manifest; its lexical part is still the first shard's."""
+    first = parts[0]
+    if any(
+        (one.ignore_fingerprint, one.embedder) != (first.ignore_fingerprint, first.embedder) for one in parts
+    ):
+        raise PublishBlocked("the shards were built by different rules", hint="build every shard again")
+    return replace(
+        first,
+        snapshot_id=snapshot_id,
+        parent_snapshot_id=None,
+        created_at=store_state.now(),
+        segments=tuple(segment for one in parts for segment in one.segments),
+        overlay=portable.no_overlay(snapshot_id),
+        counts=_sum(one.counts for one in parts),
+        timings_ms={"total": sum(one.timings_ms.get("total", 0) for one in parts)},
+        origin=Origin(),
+        degraded=any(one.degraded for one in parts),
+        errors=tuple(error for one in parts for error in one.errors),
+    )
+
+
+def _sum(counts: Iterable[Counts]) -> Counts:
+    numbers: Counter[str] = Counter()
+    groups: dict[str, Counter[str]] = {"skipped": Counter(), "languages": Counter(), "text_only": Counter()}
+    for one in counts:
+        for name in Counts.__dataclass_fields__:
+            if name in groups:
+                groups[name].update(getattr(one, name))
+            else:
+                numbers[name] += getattr(one, name)
+    merged: dict[str, Any] = {name: dict(sorted(group.items())) for name, group in groups.items()}
+    return Counts(**{**merged, **numbers})

@@ -1,0 +1,100 @@
+"""`remote gc`: drop manifests nobody will look for, then what only they referenced, in two phases (RE-7).
+
+Kept: manifests of the newest commits of every branch and tag this clone knows, and every manifest younger than
+`days`. An object goes only when it was unreferenced in two runs at least a day apart.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.config import Environment
+from gitindex.errors import UsageError
+from gitindex.git.history import newest
+from gitindex.ops.sharing import remote_session
+from gitindex.ops.sharing.build_area import open_area
+from gitindex.ops.sharing.remote_session import Share
+from gitindex.remote import collection, collection_plan
+from gitindex.remote.collection_plan import GRACE_SECONDS
+from gitindex.trust.verify import Policy
+
+KEEP_COMMITS = 1000
+KEEP_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteGcReport:
+    status: str
+    remote: str
+    repository: str
+    dry_run: bool
+    manifests: dict[str, int]  # kept, dropped
+    objects: dict[str, int]  # kept, deleted, condemned
+    bytes_freed: int
+    stale: bool  # somebody published meanwhile; run again
+    elapsed_ms: int
+
+
+def remote_gc(
+    path: Path,
+    environment: Environment,
+    *,
+    url: str = "",
+    keep: int = KEEP_COMMITS,
+    days: float = KEEP_DAYS,
+    grace: float = GRACE_SECONDS,
+    dry_run: bool = False,
+) -> RemoteGcReport:
+    """One run. Raises UsageError in a shallow clone, RemoteError, IntegrityError (a manifest nobody can read)."""
+    started = time.monotonic()
+    codebase, at = open_area(path, environment, "HEAD")
+    assert codebase.repo is not None
+    assert at.commit is not None
+    if codebase.repo.shallow:
+        raise UsageError("a shallow clone does not know which commits to keep", hint="git fetch --unshallow")
+    name = remote_session.repository_id(codebase.repo, codebase.settings.remote, at.commit)
+    share = remote_session.open_writer(
+        codebase.repo, name, codebase.fingerprint, environment, url, Policy(())
+    )
+    kept = frozenset(newest(codebase.repo, keep))
+    transport, names = share.transport, share.names
+    stock = collection.take_stock(transport, names)
+    now = collection.remote_now(transport, names) if not dry_run else time.time()
+    plan = collection_plan.plan(
+        stock,
+        collection.read_mark(transport, names),
+        now,
+        drop=_outdated(share, kept, now - days * 86400),
+        grace=grace,
+    )
+    done = collection.Collected(len(plan.drop), len(plan.sweep), plan.freed_bytes, False)
+    if not dry_run:
+        done = collection.collect(transport, names, plan)
+    return RemoteGcReport(
+        status="ok",
+        remote=share.url,
+        repository=name,
+        dry_run=dry_run,
+        manifests={"kept": len(stock.manifests) - done.dropped, "dropped": done.dropped},
+        objects={
+            "kept": len(stock.objects) - done.deleted,
+            "deleted": done.deleted,
+            "condemned": len(plan.mark.keys) if plan.mark else 0,
+        },
+        bytes_freed=done.freed_bytes,
+        stale=done.stale,
+        elapsed_ms=round((time.monotonic() - started) * 1000),
+    )
+
+
+def _outdated(share: Share, kept: frozenset[str], before: float) -> frozenset[str]:
+    """Manifests of commits that are not among the newest any more, and old themselves."""
+    return frozenset(
+        entry.key
+        for entry in share.transport.list(share.names.manifests)
+        if (commit := share.names.manifest_commit(entry.key))
+        and commit not in kept
+        and entry.modified < before
+    )

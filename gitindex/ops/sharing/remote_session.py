@@ -1,0 +1,175 @@
+"""Who this repository is, which remote to speak to, and whom to believe: where every sharing verb begins.
+
+A repository's own file can propose a remote, keys and an id. The remote and the keys take effect only when the
+user pins them (RE-5), and then in that clone; the id is a name that anybody can claim, and a signature binds it to
+the commit.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gitindex import config
+from gitindex.config import Environment
+from gitindex.errors import Untrusted, UsageError
+from gitindex.git.history import configure, configured, first_root
+from gitindex.git.repo import Repo, is_known, resolve
+from gitindex.model.foreign import quoted
+from gitindex.model.settings import RemoteProposal, Settings
+from gitindex.model.versions import PUBLISHED_FORMAT
+from gitindex.remote.connect import open_transport
+from gitindex.remote.remote_layout import Names
+from gitindex.remote.transport import RemoteOptions, Transport
+from gitindex.store import layout
+from gitindex.trust import pinfile, pins
+from gitindex.trust.claim import REPOSITORY
+from gitindex.trust.pinjson import MARK
+from gitindex.trust.pins import RepositoryTrust
+from gitindex.trust.scopes import Clone
+from gitindex.trust.verify import Binding, Policy
+
+CONFIG_KEY = "gitindex.repository"
+CLONE_KEY = "gitindex.clone"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One repository on one remote, with the policy to read it by."""
+
+    repo: Repo
+    repository: str
+    fingerprint: str
+    url: str
+    endpoint: str
+    transport: Transport
+    policy: Policy
+    clone: Clone
+
+    @property
+    def names(self) -> Names:
+        return Names(self.repository)
+
+    def binding(self, commit: str) -> Binding:
+        """What a statement about `commit` must say, from the local repository. Raises GitError without the commit."""
+        return self._binding(commit, self.tree(commit))
+
+    def binding_elsewhere(self, commit: str) -> Binding:
+        """The same for a commit that a force push may have left behind: without its tree, where it is not here."""
+        return self._binding(commit, self.tree(commit) if is_known(self.repo, commit) else None)
+
+    def tree(self, commit: str) -> str:
+        tree = resolve(self.repo, commit).tree
+        assert tree is not None
+        return tree
+
+    def _binding(self, commit: str, tree: str | None) -> Binding:
+        return Binding(self.repository, commit, tree, self.fingerprint, PUBLISHED_FORMAT)
+
+
+def published_fingerprint(settings: Settings) -> str:
+    """What snapshots of commits are published under. A build of a commit takes neither working files nor submodules,
+    so whether a store would (shared ones, ST-3; the user's choice, EL-4) makes no difference to what is fetched."""
+    index = replace(settings.index, untracked=True, clean_only=False, submodules=False)
+    return config.config_fingerprint(replace(settings, index=index))
+
+
+def repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") -> str:
+    """`gitindex.repository` of the user's git configuration, else the root commit, else what the file says.
+
+    Raises UsageError when none of them is known, or the configured one is no id.
+    """
+    found = configured(repo, CONFIG_KEY) or first_root(repo, commit) or proposal.repository
+    if not found:
+        raise UsageError(
+            "a shallow clone does not know its repository id",
+            hint="see gitindex trust list in a full clone, then: gitindex trust add --repository ID",
+        )
+    if not REPOSITORY.fullmatch(found):
+        raise UsageError(f"{CONFIG_KEY} is {quoted(found)}, which is no repository id")
+    return found
+
+
+def pin_file(environment: Environment) -> Path:
+    return layout.pin_file(environment.home)
+
+
+def clone_of(repo: Repo) -> Clone:
+    """Which clone this is, as the user's pins know it."""
+    mark = configured(repo, CLONE_KEY)
+    return Clone(mark if MARK.fullmatch(mark) else "", repo.common_dir.as_uri())
+
+
+def marked_clone(repo: Repo, *, anew: bool = False) -> Clone:
+    """The same with a mark, which is written to the clone's git configuration when it has none, or `anew`."""
+    found = clone_of(repo)
+    if found.mark and not anew:
+        return found
+    configure(repo, CLONE_KEY, secrets.token_hex(16))
+    return clone_of(repo)
+
+
+def pinned(environment: Environment, repo: Repo, repository: str) -> RepositoryTrust:
+    """The pin in force in this clone. Raises Untrusted (somebody else's file), ConfigError (damaged)."""
+    return pinfile.load(pin_file(environment)).of(repository, clone_of(repo))
+
+
+def endpoint_of(url: str, environment: Environment) -> str:
+    return environment.endpoint if url.startswith("s3:") else ""
+
+
+def remote_url(
+    asked: str,
+    environment: Environment,
+    trust: RepositoryTrust,
+    proposal: RemoteProposal,
+    option: str = "--from",
+) -> str:
+    """What the user said now, in the environment, or by pinning. A proposal alone is refused (RE-5).
+
+    Raises Untrusted for a remote that only the repository proposes, UsageError without any.
+    """
+    found = asked or environment.remote or trust.remote
+    if found:
+        return found
+    if proposal.url:
+        raise Untrusted(
+            f"the repository proposes {quoted(proposal.url)}, but no remote is pinned for it",
+            hint="gitindex trust add --proposed",
+            proposed=proposal.url,
+        )
+    raise UsageError(
+        "no remote is known for this repository", hint=f"name one: {option} URL or GITINDEX_REMOTE"
+    )
+
+
+def open_reader(
+    repo: Repo,
+    repository: str,
+    fingerprint: str,
+    environment: Environment,
+    proposal: RemoteProposal,
+    asked: str = "",
+) -> Share:
+    """A share to read from. Raises Untrusted before any contact when the pins do not cover it."""
+    trust = pinned(environment, repo, repository)
+    url = remote_url(asked, environment, trust, proposal)
+    policy = pins.require(trust, url, endpoint_of(url, environment))
+    return _share(repo, repository, fingerprint, url, environment, policy)
+
+
+def open_writer(
+    repo: Repo, repository: str, fingerprint: str, environment: Environment, asked: str, policy: Policy
+) -> Share:
+    """A share to publish to, believed by `policy`. A remote that only the repository proposes is refused."""
+    url = remote_url(asked, environment, pinned(environment, repo, repository), RemoteProposal(), "--to")
+    return _share(repo, repository, fingerprint, url, environment, policy)
+
+
+def _share(
+    repo: Repo, repository: str, fingerprint: str, url: str, environment: Environment, policy: Policy
+) -> Share:
+    endpoint = endpoint_of(url, environment)
+    transport = open_transport(url, RemoteOptions(endpoint, variables=environment.variables))
+    return Share(repo, repository, fingerprint, url, endpoint, transport, policy, clone_of(repo))

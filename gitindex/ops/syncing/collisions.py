@@ -1,0 +1,61 @@
+"""Paths that a case-insensitive or normalising file system cannot both hold (EL-2): stored, or blocking a sync."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gitindex.model.frozen import frozen
+from gitindex.model.paths import casefold_key
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.syncing.eligibility import make_policy
+from gitindex.ops.syncing.git_fallback import scan_if_git_fails
+from gitindex.ops.syncing.sync_plan import SyncOptions, ignore_bytes, open_source
+from gitindex.view.snapshot import SnapshotView
+
+
+@frozen
+class Collision:
+    """`kind`: case (several files are indexed under names that differ only in case) or normalisation (two spellings of
+    one name, of which one is indexed)."""
+
+    kind: str
+    paths: tuple[str, ...]
+    stored: bool  # both are in the active snapshot; otherwise the next strict sync is refused
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "paths": list(self.paths), "stored": self.stored}
+
+    def line(self) -> str:
+        how = "differ only in case" if self.kind == "case" else "are two spellings of one name"
+        return f"{' and '.join(map(repr, self.paths))} {how}"
+
+
+def find_stored_collisions(view: SnapshotView) -> list[Collision]:
+    """Pairs that a degraded publish let in. Raises IntegrityError."""
+    groups = _group(record.path for record in view.records() if not record.skip)
+    return [Collision("case", paths, stored=True) for paths in groups]
+
+
+def find_present_collisions(codebase: Codebase) -> list[Collision]:
+    """Those of the tree that the next sync would index. Raises GitError, ConfigError."""
+    return scan_if_git_fails(codebase, SyncOptions(), lambda options: _find_present(codebase, options))
+
+
+def _find_present(codebase: Codebase, options: SyncOptions) -> list[Collision]:
+    with open_source(codebase, options, bulk=False) as source:
+        policy = make_policy(codebase.settings, ignore_bytes(codebase, source, options))
+        eligible = [
+            key
+            for key, item in source.all().items()
+            if item.skip is None and policy.path_skip(key, item.mode) is None
+        ]
+        twins = [Collision("normalisation", pair, stored=False) for pair in source.twins]
+    return [*(Collision("case", paths, stored=False) for paths in _group(eligible)), *twins]
+
+
+def _group(paths: Iterable[str]) -> list[tuple[str, ...]]:
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        groups.setdefault(casefold_key(path), []).append(path)
+    return sorted(tuple(sorted(group)) for group in groups.values() if len(group) > 1)

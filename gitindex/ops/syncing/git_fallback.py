@@ -1,0 +1,65 @@
+"""When git fails: the files themselves are scanned in its place, and the snapshot says so (C-1, CS-2, CS-6).
+
+Only where git cannot tell (`git.failure` decides), and only for a working tree: whoever asks for a commit needs git.
+What may be untracked is never indexed where untracked files are not wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TypeVar
+
+from gitindex.errors import GitError, IntegrityError
+from gitindex.git.failure import Damage, cannot_tell
+from gitindex.git.localconfig import mentions
+from gitindex.git.repo import Repo
+from gitindex.git.run import absent
+from gitindex.git.tracked import list_tracked
+from gitindex.model.manifest import GitFailure
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.syncing.sync_plan import SyncOptions, is_commit_only
+from gitindex.source.directory import WithoutGit
+from gitindex.view.snapshot import open_active
+
+Result = TypeVar("Result")
+
+
+def scan_if_git_fails(
+    codebase: Codebase, options: SyncOptions, act: Callable[[SyncOptions], Result]
+) -> Result:
+    """What `act` gives with git, else what it gives without: it must be able to begin again."""
+    try:
+        return act(options)
+    except GitError as error:
+        if codebase.repo is None or is_commit_only(codebase, options) or not cannot_tell(error):
+            raise
+        known = _know_without(codebase, codebase.repo, error)
+    return act(replace(options, without_git=known))
+
+
+def describe_failure(error: GitError) -> GitFailure:
+    return GitFailure(error.code, str(error.detail.get("kind", "")), error.message, error.hint or "git fsck")
+
+
+def _know_without(codebase: Codebase, repo: Repo, error: GitError) -> WithoutGit:
+    """Raises MissingObjects for a partial clone, and `error` where what is tracked cannot be known and must be."""
+    if error.detail.get("kind") == Damage.OBJECT and mentions(repo, b"promisor", b"partialclone"):
+        raise absent(error.message) from error
+    untracked = codebase.settings.index.untracked
+    tracked = list_tracked(repo)
+    if tracked is None and not untracked:
+        tracked = _indexed_paths(codebase)
+        if tracked is None:
+            raise error
+    return WithoutGit(describe_failure(error), repo.algorithm, tracked, untracked)
+
+
+def _indexed_paths(codebase: Codebase) -> frozenset[bytes] | None:
+    """What the last snapshot holds: without untracked files, all of that was tracked."""
+    try:
+        with open_active(codebase.layout) or nullcontext() as view:
+            return None if view is None else frozenset(record.path.encode() for record in view.records())
+    except IntegrityError:
+        return None

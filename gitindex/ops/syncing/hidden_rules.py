@@ -1,0 +1,72 @@
+"""Rule files at the root that the tree to index does not show: git lists no `.gitignore` that ignores itself (CF-2).
+
+Their rules decide about other files all the same, so a snapshot records them, as ignored and with their blob: an edit
+is a change, and the ignore fingerprint covers it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitindex.errors import ConfigError
+from gitindex.indexing.plan import Plan, Work
+from gitindex.model.ids import blob_id
+from gitindex.model.rulefiles import GIT_NAME, IGNORE_NAME
+from gitindex.model.skips import Skip
+from gitindex.ops.codebase import Codebase, read_root_file
+from gitindex.source.gittree import GitSource
+from gitindex.source.source_file import Source
+from gitindex.view.snapshot import SnapshotView
+
+
+def add_hidden_rules(plan: Plan, codebase: Codebase, view: SnapshotView | None, source: Source) -> Plan:
+    """`plan` with the rule files that no list of files names. For working trees whose untracked files are indexed:
+    elsewhere an untracked rule file decides nothing that git would not list."""
+    if codebase.repo is not None and not codebase.settings.index.untracked:
+        return plan
+    listed = {work.key for work in plan.write}
+    for name in (GIT_NAME, IGNORE_NAME):
+        if name not in listed:
+            plan = _add(plan, name, codebase, view, source)
+    return plan
+
+
+def read_hidden_git_rules(codebase: Codebase, source: Source) -> bytes | None:
+    """The bytes of a `.gitignore` at the root that is not among the files of `source`, None without one."""
+    if codebase.repo is not None and not codebase.settings.index.untracked:
+        return None
+    return None if GIT_NAME in source.all() else _read(codebase, GIT_NAME)
+
+
+def _add(plan: Plan, name: str, codebase: Codebase, view: SnapshotView | None, source: Source) -> Plan:
+    record = view.record(name) if view is not None else None
+    leaves = name in plan.gone
+    if record is not None and record.skip != Skip.IGNORED and not leaves:
+        return plan  # a file like any other
+    data = _read(codebase, name)
+    now = blob_id(data, source.algorithm) if data is not None else None
+    before = record.blob if record is not None and record.skip == Skip.IGNORED else None
+    if (now == before and not leaves) or _is_tracked(source, name):
+        return plan
+    gone = [path for path in plan.gone if path != name]
+    if now is None or data is None:
+        assert record is not None, "only what was recorded can be missed"
+        return replace(plan, gone=tuple(sorted((*gone, name))), before={**plan.before, name: record})
+    if now == before:  # it was taken for gone, because nothing lists it
+        kept = {path: old for path, old in plan.before.items() if path != name}
+        return replace(plan, gone=tuple(gone), before=kept)
+    work = Work(name, now, False, None, Skip.IGNORED, len(data))
+    replaced = {**plan.before, name: record} if record is not None else plan.before
+    return replace(plan, write=(*plan.write, work), gone=tuple(gone), before=replaced)
+
+
+def _read(codebase: Codebase, name: str) -> bytes | None:
+    """One that cannot be read counts as none, as for git."""
+    try:
+        return read_root_file(codebase.root, name)
+    except ConfigError:
+        return None
+
+
+def _is_tracked(source: Source, name: str) -> bool:
+    return isinstance(source, GitSource) and source.entry(name.encode()) is not None

@@ -1,0 +1,149 @@
+"""`sync`: bring the index to the present tree and publish it as one snapshot.
+
+Look, plan, lease, write, publish; looks and plans again where another writer was quicker to the lease. Nothing to do
+costs no lease, no write and no indexer. Git looks while the caller and the indexer load.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
+from gitindex.git.status import Looking
+from gitindex.ops.codebase import Codebase
+from gitindex.ops.syncing.git_fallback import scan_if_git_fails
+from gitindex.ops.syncing.sync_plan import Outlook, SyncOptions, is_commit_only, make_plan, open_source
+from gitindex.ops.syncing.sync_report import SyncReport, elapsed, unchanged
+from gitindex.ops.syncing.worktree_status import Look
+from gitindex.source.gittree import differs
+from gitindex.store import compatibility, log, store_state
+from gitindex.view.snapshot import SnapshotView, open_active
+
+if TYPE_CHECKING:
+    from gitindex.indexing.write import Progress
+
+
+def sync(
+    codebase: Codebase,
+    options: SyncOptions | None = None,
+    progress: Progress = lambda _p, _d, _t: None,
+    look: Look | None = None,
+) -> SyncReport:
+    """Index what changed and publish it. `look` is one the caller began before; without it git is asked now.
+
+    Where git cannot tell, the files are scanned in its place, and the report says so (C-1).
+
+    Raises LeaseHeld, LeaseLost, PublishBlocked, GitError, IntegrityError, IncompatibleVersion, StorageFull,
+    StoreUnwritable.
+    """
+    started = time.monotonic()
+    return scan_if_git_fails(
+        codebase, options or SyncOptions(), lambda chosen: _sync(codebase, chosen, progress, look, started)
+    )
+
+
+def _sync(
+    codebase: Codebase, chosen: SyncOptions, progress: Progress, look: Look | None, started: float
+) -> SyncReport:
+    with ExitStack() as stack:
+        seen = None if chosen.full else _outlook(codebase, chosen, look, stack)
+        if seen is not None and seen.settled:
+            compatibility.check_control_files(codebase.layout)
+            store_state.touch_used(codebase.layout)
+            return unchanged(seen.view.manifest, started)
+        return _publish(codebase, chosen, progress, started, seen)
+
+
+def _outlook(
+    codebase: Codebase, options: SyncOptions, begun: Look | None, stack: ExitStack
+) -> Outlook | None:
+    """What there is to do over the active snapshot, found without the lease; None when there is no snapshot."""
+    view = open_active(codebase.layout)
+    if view is None:
+        return None
+    stack.enter_context(view)
+    look = _looking(codebase, options, view, begun, stack)
+    if look is not None and _busy_ahead(codebase, view, look):
+        from gitindex.ops.syncing import (
+            sync_locked,  # git still looks for untracked files: time to load the indexer
+        )
+
+        sync_locked.load()
+    source = stack.enter_context(open_source(codebase, options, bulk=False, look=look))
+    return Outlook(view, source, make_plan(codebase, view, source, options))
+
+
+def _looking(
+    codebase: Codebase, options: SyncOptions, view: SnapshotView, begun: Look | None, stack: ExitStack
+) -> Looking | None:
+    if codebase.repo is None or options.without_git is not None or is_commit_only(codebase, options):
+        return None
+    if begun is not None and begun.snapshot_id == view.manifest.snapshot_id:
+        return begun.looking
+    return stack.enter_context(Looking(codebase.repo, untracked=codebase.settings.index.untracked))
+
+
+def _busy_ahead(codebase: Codebase, view: SnapshotView, look: Looking) -> bool:
+    """Do HEAD and tracked files alone say that there is work?"""
+    assert codebase.repo is not None
+    if look.tracked.commit != view.manifest.git.head_sha:
+        return True
+    return differs(codebase.repo, look.tracked, view.overlay(), codebase.settings.index.limits.file_bytes)
+
+
+def _publish(
+    codebase: Codebase, options: SyncOptions, progress: Progress, started: float, seen: Outlook | None
+) -> SyncReport:
+    from gitindex.ops.syncing.sync_locked import (
+        locked_sync,  # late: the indexer is loaded only when there is work (UI-3)
+    )
+
+    try:
+        with _exact_facts(codebase, options) as before:
+            report = locked_sync(codebase, options, progress, started, seen=seen)
+            if before is not None:
+                report = _carried(codebase, before, report)
+    except GitindexError as error:
+        log.append(codebase.layout, "sync_failed", code=error.code, elapsed_ms=elapsed(started))
+        raise
+    log.append(
+        codebase.layout,
+        "sync",
+        snapshot_id=report.snapshot_id,
+        noop=report.noop,
+        git_failure=report.fallback.code if report.fallback else None,
+        changes=report.changes,
+        timings_ms=report.timings_ms,
+        phases_ms=report.phases_ms,
+        embedded=report.embedded,
+        reused=report.reused,
+        elapsed_ms=report.elapsed_ms,
+    )
+    return report
+
+
+@contextmanager
+def _exact_facts(codebase: Codebase, options: SyncOptions) -> Iterator[SnapshotView | None]:
+    """The snapshot before a full reindex, when it holds exact facts that can be read."""
+    with ExitStack() as stack:
+        found = None
+        if options.full:
+            with suppress(GitindexError):  # a damaged store is why one reindexes
+                view = open_active(codebase.layout)
+                found = view if view is not None and stack.enter_context(view).scip else None
+        yield found
+
+
+def _carried(codebase: Codebase, before: SnapshotView, report: SyncReport) -> SyncReport:
+    from gitindex.semantic.carry_over import carry
+
+    try:
+        found = carry(codebase.layout, before)
+    except (IntegrityError, IncompatibleVersion) as error:
+        log.append(codebase.layout, "exact_facts_lost", code=error.code)
+        return report
+    return report if found is None else replace(report, snapshot_id=found)

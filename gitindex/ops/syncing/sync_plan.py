@@ -1,0 +1,144 @@
+"""What the index should become: the tree to index and the plan that leads there from a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gitindex import config
+from gitindex.files.ignore import fingerprint
+from gitindex.git.status import Looking
+from gitindex.indexing.plan import Plan, Planner
+from gitindex.model.frozen import frozen
+from gitindex.model.ids import blob_id
+from gitindex.model.manifest import GitState, Manifest
+from gitindex.model.rulefiles import GIT_NAME, is_rule_file
+from gitindex.ops.codebase import Codebase, read_root_file
+from gitindex.ops.syncing.eligibility import make_policy
+from gitindex.ops.syncing.hidden_rules import add_hidden_rules, read_hidden_git_rules
+from gitindex.source.directory import DirectorySource, WithoutGit
+from gitindex.source.gittree import GitSource, open_commit, open_worktree
+from gitindex.source.source_file import Source
+from gitindex.store import lease
+from gitindex.view.snapshot import SnapshotView
+
+if TYPE_CHECKING:
+    from gitindex.indexing.write import Outcome
+
+LEASE_WAIT = 30.0
+
+
+@frozen
+class SyncOptions:
+    full: bool = False  # write every file anew
+    commit_only: bool = False  # `rev` without the working tree
+    rev: str = "HEAD"
+    allow_degraded: bool = False
+    lease_wait: float = LEASE_WAIT
+    workers: int = 0  # 0: as many as cores
+    lease_ttl_ms: int = lease.TTL_MS
+    portable: bool = False  # the marker names no path of this machine: the snapshot is for others
+    share: Callable[[str], bool] | None = None  # the paths to write; None: all (RE-8)
+    without_git: WithoutGit | None = None  # git failed: scan the files in its place
+
+
+@frozen
+class Outlook:
+    """What a sync would do. `source` was opened while `view` was the active snapshot."""
+
+    view: SnapshotView
+    source: Source
+    plan: Plan
+
+    @property
+    def settled(self) -> bool:
+        """The snapshot already is the present tree."""
+        return self.plan.empty and not self.plan.errors and not _moved(self.view.manifest, self.source)
+
+
+def is_commit_only(codebase: Codebase, options: SyncOptions) -> bool:
+    """Leave the working tree out? Where there is no git, nothing is committed and this means nothing."""
+    return options.commit_only or (codebase.repo is not None and codebase.settings.index.clean_only)
+
+
+def open_source(
+    codebase: Codebase, options: SyncOptions, *, bulk: bool, look: Looking | None = None
+) -> Source:
+    """`look` is one that has begun, for a working tree."""
+    limit = codebase.settings.index.limits.file_bytes
+    if codebase.repo is None or options.without_git is not None:
+        return DirectorySource(codebase.root, max_bytes=limit, without_git=options.without_git)
+    if is_commit_only(codebase, options):
+        return open_commit(codebase.repo, options.rev, max_bytes=limit, bulk=bulk)
+    untracked = codebase.settings.index.untracked
+    nested = codebase.settings.index.submodules
+    return open_worktree(
+        codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk, look=look
+    )
+
+
+def make_plan(
+    codebase: Codebase,
+    view: SnapshotView | None,
+    source: Source,
+    options: SyncOptions,
+    *,
+    whole: bool = False,
+) -> Plan:
+    rules = ignore_bytes(codebase, source, options)
+    planner = Planner(view, source, make_policy(codebase.settings, rules))
+    plan = planner.plan(whole=whole or (view is not None and _rules_changed(view, source, rules)))
+    if not is_commit_only(codebase, options):
+        plan = add_hidden_rules(plan, codebase, view, source)
+    if options.share is None:
+        return plan
+    return replace(plan, write=tuple(work for work in plan.write if options.share(work.key)))
+
+
+def ignore_bytes(codebase: Codebase, source: Source, options: SyncOptions) -> bytes | None:
+    if is_commit_only(codebase, options) and isinstance(source, GitSource):
+        entry = source.entry(config.IGNORE_NAME.encode())
+        return source.blob(entry.blob) if entry else None
+    return read_root_file(codebase.root, config.IGNORE_NAME)
+
+
+def _rules_changed(view: SnapshotView, source: Source, rules: bytes | None) -> bool:
+    """Other ignore rules may change the fate of any path."""
+    record = view.record(config.IGNORE_NAME)
+    now = blob_id(rules, source.algorithm) if rules is not None else None
+    return now != (record.blob if record else None)
+
+
+def _moved(manifest: Manifest, source: Source) -> bool:
+    """The same files at another commit are a new snapshot too: `indexed_commit` must be true (CS-5)."""
+    return (
+        has_moved(manifest.git, source.state) or manifest.git.dirty != source.state.dirty or manifest.degraded
+    )
+
+
+def has_moved(was: GitState, now: GitState) -> bool:
+    """Another commit, or git fails since, in another way, or no longer."""
+    return was.head_sha != now.head_sha or _failed(was) != _failed(now)
+
+
+def _failed(state: GitState) -> tuple[str, str] | None:
+    return (state.failure.code, state.failure.kind) if state.failure else None
+
+
+def ignore_fingerprint(
+    codebase: Codebase, source: Source, options: SyncOptions, parent: Manifest | None, outcome: Outcome
+) -> str:
+    """Recomputed only when an ignore file changed: otherwise the parent's still holds (CF-2)."""
+    touched = {*outcome.written, *outcome.plan.gone}
+    if parent is not None and not any(map(is_rule_file, touched)):
+        return parent.ignore_fingerprint
+    found = [item for path, item in source.all().items() if is_rule_file(path) and item.skip is None]
+    files = {item.key: content.data for item, content in source.read(found)}
+    rules = ignore_bytes(codebase, source, options)
+    if rules is not None:
+        files[config.IGNORE_NAME] = rules
+    hidden = None if is_commit_only(codebase, options) else read_hidden_git_rules(codebase, source)
+    if hidden is not None:
+        files[GIT_NAME] = hidden
+    return fingerprint(files)

@@ -1,0 +1,100 @@
+"""What a sync has to say."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from gitindex.model.change_set import ChangeSet
+from gitindex.model.frozen import frozen
+from gitindex.model.manifest import Counts, FileError, GitFailure, Manifest
+from gitindex.model.skips import Skip
+
+if TYPE_CHECKING:
+    from gitindex.indexing.vectors import Vectors
+    from gitindex.indexing.write import Outcome
+
+
+@frozen
+class SyncReport:
+    status: str
+    snapshot_id: str
+    parent_snapshot_id: str | None
+    noop: bool
+    changes: dict[str, int]
+    counts: dict[str, int]
+    elapsed_ms: int
+    timings_ms: dict[str, int]  # of the whole: plan, write, publish
+    phases_ms: dict[str, int]  # of its named steps, in their order
+    embedded: int  # chunks whose vectors were computed, and those that were known
+    reused: int
+    commit: str | None
+    degraded: bool
+    errors: tuple[FileError, ...]
+    unreadable: int = 0  # files and directories left out because they could not be read
+    seeded_from: str | None = None
+    fallback: GitFailure | None = None  # the files were scanned, because git failed so
+    damage: GitFailure | None = (
+        None  # an object that git cannot read; a file of the working tree has its very bytes
+    )
+
+
+def unchanged(manifest: Manifest, started: float) -> SyncReport:
+    return SyncReport(
+        status="ok",
+        snapshot_id=manifest.snapshot_id,
+        parent_snapshot_id=manifest.parent_snapshot_id,
+        noop=True,
+        changes=ChangeSet().counts(),
+        counts=_short(manifest.counts),
+        elapsed_ms=elapsed(started),
+        timings_ms={},
+        phases_ms={},
+        embedded=0,
+        reused=0,
+        commit=manifest.git.head_sha,
+        degraded=manifest.degraded,
+        errors=manifest.errors,
+        unreadable=manifest.counts.skipped.get(Skip.UNREADABLE, 0),
+        fallback=manifest.git.failure,
+    )
+
+
+def published(
+    manifest: Manifest,
+    outcome: Outcome,
+    vectors: Vectors,
+    phases: dict[str, int],
+    started: float,
+    written: float,
+    seeded_from: str | None,
+    damage: GitFailure | None,
+) -> SyncReport:
+    return SyncReport(
+        status="ok",
+        snapshot_id=manifest.snapshot_id,
+        parent_snapshot_id=manifest.parent_snapshot_id,
+        noop=False,
+        changes=outcome.changes.counts(),
+        counts=_short(manifest.counts),
+        elapsed_ms=elapsed(started),
+        timings_ms={**manifest.timings_ms, "publish": elapsed(written)},
+        phases_ms=phases,
+        embedded=vectors.embedded,
+        reused=vectors.reused,
+        commit=manifest.git.head_sha,
+        degraded=manifest.degraded,
+        errors=manifest.errors,
+        unreadable=manifest.counts.skipped.get(Skip.UNREADABLE, 0),
+        seeded_from=seeded_from,
+        fallback=manifest.git.failure,
+        damage=damage,
+    )
+
+
+def _short(counts: Counts) -> dict[str, int]:
+    return {"files": counts.files_indexed, "chunks": counts.chunks_indexed}
+
+
+def elapsed(since: float) -> int:
+    return round((time.monotonic() - since) * 1000)

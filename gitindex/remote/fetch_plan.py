@@ -1,0 +1,79 @@
+"""From a verified claim to the objects still needed (RE-3).
+
+Everything here is bounded by signed sizes; nothing here touches the store. The installer moves what
+`download` put into staging, or throws staging away: either way the local index is the old one until then
+(RE-6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.errors import IntegrityError, RemoteMissing
+from gitindex.remote import toc
+from gitindex.remote.download import Wanted
+from gitindex.remote.remote_layout import Names
+from gitindex.remote.stored_objects import Packed
+from gitindex.remote.toc import Toc, TocEntry
+from gitindex.remote.transport import Patience, Transport, get
+from gitindex.trust.claim import SnapshotClaim
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """An artifact that is here already: link or copy `source`, whose hash the installer checks."""
+
+    entry: TocEntry
+    source: Path
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPlan:
+    download: tuple[Wanted, ...]
+    reuse: tuple[Reuse, ...]
+
+    @property
+    def reuse_bytes(self) -> int:
+        """Stored bytes that did not travel, each object once."""
+        return sum({one.entry.packed.sha256: one.entry.packed.size for one in self.reuse}.values())
+
+
+def read_toc(
+    transport: Transport, names: Names, claim: SnapshotClaim, patience: Patience | None = None
+) -> Toc:
+    """The table that a verified claim names.
+
+    Raises IntegrityError when it is missing or other than signed: fall back to the next ancestor.
+    """
+    key = names.object(claim.toc.sha256)
+    if claim.toc.size > toc.MAX_TOC_BYTES:
+        raise IntegrityError(f"the table of contents {key} is too large", hint="gitindex verify")
+    try:
+        seconds = (patience or Patience()).seconds(claim.toc.size)
+        stored = get(transport, key, max_bytes=claim.toc.size, seconds=seconds)
+    except RemoteMissing as error:
+        raise IntegrityError(
+            f"the table of contents {key} is gone", hint="push the commit again", commit=claim.commit
+        ) from error
+    return toc.unpack(stored, claim)
+
+
+def plan_fetch(table: Toc, here: Mapping[str, Path], names: Names, staging: Path) -> FetchPlan:
+    """Which objects to download and where their content goes. Pure.
+
+    `here` maps raw hashes of local, verified artifacts to their files.
+    """
+    reuse: list[Reuse] = []
+    wanted: dict[str, tuple[Packed, list[Path]]] = {}
+    for entry in table.entries:
+        source = here.get(entry.packed.raw_sha256)
+        if source is not None:
+            reuse.append(Reuse(entry, source))
+        else:
+            wanted.setdefault(entry.packed.sha256, (entry.packed, []))[1].append(staging / entry.path)
+    download = tuple(
+        Wanted(names.object(sha256), packed, tuple(paths)) for sha256, (packed, paths) in wanted.items()
+    )
+    return FetchPlan(download, tuple(reuse))

@@ -1,0 +1,122 @@
+"""Publishing a snapshot: plan, objects, table of contents, manifest last (RE-2).
+
+Until the manifest is there, nothing on the remote refers to what was uploaded; a publisher that dies at any
+point leaves at most unreferenced objects. Everything is safe to repeat and safe to race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitindex.errors import IntegrityError, OutcomeUnknown, RemoteDenied, RemoteMissing, Untrusted
+from gitindex.remote import stored_objects, toc
+from gitindex.remote.remote_layout import Names
+from gitindex.remote.stored_objects import Packed
+from gitindex.remote.toc import Toc, TocEntry
+from gitindex.remote.transport import Put, Transport, get
+from gitindex.remote.upload import Outgoing
+from gitindex.trust.claim import SnapshotClaim
+from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
+from gitindex.trust.verify import Binding, Policy, verify
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file of the snapshot to publish, as the local manifest describes it."""
+
+    path: str  # inside the snapshot
+    source: Path
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PushPlan:
+    reuse: tuple[TocEntry, ...]  # stored already, seen on the remote just now
+    pack: tuple[Artifact, ...]
+
+
+def plan_push(
+    artifacts: Iterable[Artifact], known: Mapping[str, Packed], present: Mapping[str, int], names: Names
+) -> PushPlan:
+    """Which artifacts need packing. Pure.
+
+    `known` maps raw hashes to objects of a parent's table of contents, `present` keys seen now to their sizes
+    (`upload.present`). What is known but not present, or of another size, is packed anew.
+    """
+    reuse: list[TocEntry] = []
+    pack: list[Artifact] = []
+    for artifact in artifacts:
+        packed = known.get(artifact.sha256)
+        if packed is not None and packed.raw_size == artifact.size and _there(packed, present, names):
+            reuse.append(TocEntry(artifact.path, packed))
+        else:
+            pack.append(artifact)
+    return PushPlan(tuple(reuse), tuple(pack))
+
+
+def pack_all(plan: PushPlan, names: Names, scratch: Path) -> tuple[Toc, tuple[Outgoing, ...]]:
+    """Pack below `scratch`; the table of contents and the objects to upload.
+
+    Raises IntegrityError when a file is not what the local manifest says.
+    """
+    entries = list(plan.reuse)
+    outgoing = []
+    for number, artifact in enumerate(plan.pack):
+        target = scratch / f"{number}.zst"
+        packed = stored_objects.pack_file(artifact.source, target)
+        if (packed.raw_sha256, packed.raw_size) != (artifact.sha256, artifact.size):
+            raise IntegrityError(
+                f"{artifact.path} differs from its manifest; nothing was published", hint="gitindex repair"
+            )
+        entries.append(TocEntry(artifact.path, packed))
+        outgoing.append(Outgoing(names.object(packed.sha256), packed.size, target))
+    return toc.make(entries), tuple(outgoing)
+
+
+def publish_manifest(
+    transport: Transport, names: Names, envelope: bytes, policy: Policy, binding: Binding
+) -> Put:
+    """Write the manifest, the last step. EXISTS when a good one of the same table of contents is there.
+
+    Any other (a revoked key's, a damaged one, a squatter's, one whose objects nobody checked just now) is
+    replaced. An unknown outcome is settled by reading back; raises OutcomeUnknown when that fails too.
+    """
+    ours = verify(envelope, policy, binding).claim
+    key = names.manifest(binding.config_fingerprint, binding.commit)
+    there = _read(transport, key)
+    if there is not None:
+        if _equivalent(there, ours, policy, binding):
+            return Put.EXISTS
+        transport.put(key, envelope)
+        return Put.CREATED
+    try:
+        created = transport.put_if_absent(key, envelope)
+    except OutcomeUnknown:
+        if _read(transport, key) != envelope:
+            raise
+        return Put.CREATED
+    return created
+
+
+def _read(transport: Transport, key: str) -> bytes | None:
+    try:
+        return get(transport, key, max_bytes=MAX_ENVELOPE_BYTES)
+    except (RemoteMissing, RemoteDenied):
+        return None  # a refusal may hide a missing key (no s3:ListBucket); the write will tell
+    except IntegrityError:
+        return b""  # too large to be a manifest
+
+
+def _equivalent(data: bytes, ours: SnapshotClaim, policy: Policy, binding: Binding) -> bool:
+    try:
+        theirs = verify(data, policy, binding).claim
+    except Untrusted:
+        return False
+    return theirs.toc == ours.toc and set(ours.successors) <= set(theirs.successors)
+
+
+def _there(packed: Packed, present: Mapping[str, int], names: Names) -> bool:
+    return present.get(names.object(packed.sha256)) == packed.size

@@ -1,0 +1,227 @@
+"""Runs one indexer over one context and believes the result only when four things agree (SE-2).
+
+Exit code, at least one document, coverage of the tracked files, and the log. Tools fail silently in all the
+other ways: no documents with exit 0, a heap that ran out after writing a header, paths relative to some other
+root. Each such way has a name (`Diagnosis`). A file that crashes scip-python is left out and the run repeated,
+a few times, and reported.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from gitindex.errors import KeyExposed
+from gitindex.scip import schema
+from gitindex.scip.reader import IndexFile
+from gitindex.semantic import process
+from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, Program, Run, absolute_path
+from gitindex.semantic.process import Caps, Outcome
+
+MAX_EXCLUDED = 5
+_KEY, _KEY_FILE = "GITINDEX_SIGNING_KEY", "GITINDEX_SIGNING_KEY_FILE"
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.\w]*)?")
+_OUT_OF_HEAP = re.compile(
+    r"heap out of memory|Reached heap limit|OutOfMemoryError|std::bad_alloc|memory allocation of \d+ bytes failed"
+)
+_STOPPED = {
+    "time": (Diagnosis.TIMED_OUT, "took longer than its time cap"),
+    "memory": (Diagnosis.OUT_OF_MEMORY, "used more memory than its cap"),
+    "output": (Diagnosis.OUTPUT_TOO_LARGE, "wrote more than its output cap"),
+    "log": (Diagnosis.OUTPUT_TOO_LARGE, "printed more than its log cap"),
+    "cancelled": (Diagnosis.CANCELLED, "was cancelled"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An accepted run."""
+
+    output: Path
+    tool: str
+    version: str
+    prefix: str  # of document paths within the repository
+    documents: int
+    covered: int  # owned files with a document
+    uncovered: tuple[str, ...]  # owned files without one
+    excluded: tuple[str, ...]  # files left out because they crash the tool
+    remarks: tuple[str, ...]
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where tools are looked for and what they may use."""
+
+    tools: Path
+    environment: Mapping[str, str]  # of the caller; adapters pass on what they need
+    caps: Caps = field(default_factory=Caps)
+    allow_project_code: bool = False
+
+    @property
+    def path(self) -> str:
+        return absolute_path(self.environment.get("PATH", ""))
+
+
+def locate(indexer: Indexer, bench: Bench) -> Program:
+    """Raises IndexerFailure: missing_tool or opt_in_required; KeyExposed: a signing key is within the tool's reach."""
+    program = indexer.find(bench.tools, bench.path)
+    if program is None:
+        raise IndexerFailure(
+            Diagnosis.MISSING_TOOL,
+            f"{indexer.name} is not installed",
+            hint=indexer.how_to_get,
+            tool=indexer.name,
+        )
+    _check_keys(bench)
+    if indexer.runs_project_code and not bench.allow_project_code:
+        raise IndexerFailure(
+            Diagnosis.OPT_IN_REQUIRED,
+            f"{indexer.name} runs code of the project (build scripts, plugins)",
+            hint="gitindex refresh --allow-project-code",
+        )
+    return program
+
+
+def _check_keys(bench: Bench) -> None:
+    """An indexer reads hostile input and may run project code. What is in our environment is in that of the shell that
+    started us as well, where any process of the user can read it; a key file is safe from the tools themselves only.
+    """
+    names = [_KEY] + ([_KEY_FILE] if bench.allow_project_code else [])
+    exposed = [name for name in names if bench.environment.get(name)]
+    if exposed:
+        raise KeyExposed(
+            f"{' and '.join(exposed)} would be within reach of an indexer and of the code it may run",
+            hint=f"env -u {' -u '.join(exposed)} gitindex build, then gitindex push with the key",
+        )
+
+
+def version_of(indexer: Indexer, program: Program, bench: Bench, work: Path) -> str:
+    """The tool's version, "" when it does not say."""
+    if program.version:
+        return program.version
+    caps = replace(bench.caps, seconds=min(60.0, bench.caps.seconds))
+    run = Run(work, "", (), work)
+    outcome = process.run(
+        indexer.version_command(program),
+        cwd=work,
+        environment=indexer.environment(bench.environment, run),
+        log=work / "version.log",
+        caps=caps,
+    )
+    found = _VERSION.search(outcome.log) if outcome.exit_code == 0 else None
+    return found[0] if found else ""
+
+
+def index(indexer: Indexer, run: Run, bench: Bench, alive: Callable[[], bool] = lambda: True) -> Indexed:
+    """Raises IndexerFailure, whose `diagnosis` names what went wrong; `detail["retry"]` when trying again may help."""
+    program = locate(indexer, bench)
+    version = version_of(indexer, program, bench, run.work)
+    run = replace(run, memory_bytes=bench.caps.memory_bytes)
+    while True:
+        run.output.unlink(missing_ok=True)
+        remarks = indexer.prepare(run)
+        outcome = _attempt(indexer, program, run, bench, alive)
+        bad = indexer.culprit(outcome.log, run) if outcome.exit_code > 0 and not outcome.stopped else None
+        if bad is None or len(run.excluded) >= MAX_EXCLUDED:
+            done = _judge(indexer, version, run, outcome)
+            return replace(done, remarks=(*remarks, *done.remarks))
+        run = replace(run, excluded=(*run.excluded, bad))
+
+
+def _attempt(
+    indexer: Indexer, program: Program, run: Run, bench: Bench, alive: Callable[[], bool]
+) -> Outcome:
+    return process.run(
+        indexer.command(program, run),
+        cwd=indexer.working_directory(run),
+        environment=indexer.environment(bench.environment, run),
+        log=run.work / f"{indexer.name}.log",
+        caps=bench.caps,
+        outputs=(run.output,),
+        alive=alive,
+    )
+
+
+# -- acceptance -----------------------------------------------------------------------------------------
+
+
+def _judge(indexer: Indexer, version: str, run: Run, outcome: Outcome) -> Indexed:
+    _judge_exit(indexer, run, outcome)
+    if not run.output.exists():
+        raise _failure(Diagnosis.NO_OUTPUT, indexer, "ended well but wrote no index", outcome)
+    with IndexFile(run.output) as file:
+        if file.truncated:
+            raise _failure(Diagnosis.TRUNCATED_OUTPUT, indexer, "wrote an index that is cut off", outcome)
+        if not file.layout.documents:
+            raise _failure(Diagnosis.NO_DOCUMENTS, indexer, "wrote an index without documents", outcome)
+        prefix = prefix_within(file.tool().project_root, run)
+        paths = {document_path(prefix, d.relative_path) for d in file.documents(schema.raw())}
+        count = len(file.layout.documents)
+    owned = frozenset(run.files)
+    covered = owned & paths
+    if not covered:
+        example = min((path for path in paths if path), default="")
+        message = f"described none of the {len(owned)} tracked files (but {example!r}, say)"
+        raise _failure(Diagnosis.WRONG_ROOT, indexer, message, outcome)
+    if len(covered) < indexer.min_coverage * len(owned):
+        message = f"described {len(covered)} of {len(owned)} tracked files"
+        raise _failure(Diagnosis.LOW_COVERAGE, indexer, message, outcome)
+    return Indexed(
+        run.output,
+        indexer.name,
+        version,
+        prefix,
+        count,
+        len(covered),
+        tuple(sorted(owned - covered)),
+        run.excluded,
+        tuple(indexer.remarks(outcome.log)),
+        outcome.seconds,
+        outcome.peak_bytes,
+    )
+
+
+def _judge_exit(indexer: Indexer, run: Run, outcome: Outcome) -> None:
+    if outcome.stopped:
+        diagnosis, what = _STOPPED[outcome.stopped]
+        raise _failure(diagnosis, indexer, what, outcome)
+    if _OUT_OF_HEAP.search(outcome.log) and outcome.exit_code != 0:
+        raise _failure(Diagnosis.OUT_OF_MEMORY, indexer, "ran out of memory", outcome)
+    if outcome.exit_code != 0:
+        how = f"signal {-outcome.exit_code}" if outcome.exit_code < 0 else f"exit code {outcome.exit_code}"
+        after = f" after leaving out {', '.join(run.excluded)}" if run.excluded else ""
+        raise _failure(Diagnosis.CRASHED, indexer, f"failed with {how}{after}", outcome)
+
+
+def _failure(diagnosis: Diagnosis, indexer: Indexer, what: str, outcome: Outcome) -> IndexerFailure:
+    lines = [line for line in outcome.log.splitlines() if line.strip()]
+    return IndexerFailure(
+        diagnosis,
+        f"{indexer.name} {what}",
+        hint="gitindex jobs --json",
+        tool=indexer.name,
+        log="\n".join(lines[-30:]),
+        # A signal may be somebody else's doing (an OOM killer, a shutdown); an exit code will repeat itself.
+        retry=diagnosis is Diagnosis.CRASHED and outcome.exit_code < 0,
+    )
+
+
+def prefix_within(project_root: str, run: Run) -> str:
+    """Where document paths start, from the index's own metadata; the context root when that says nothing usable."""
+    path = unquote(urlsplit(project_root).path).rstrip("/")
+    if path == str(run.checkout):
+        return ""
+    inside = path.removeprefix(f"{run.checkout}/")
+    return inside if inside != path else run.root
+
+
+def document_path(prefix: str, raw: bytes) -> str:
+    """A document's path key as `decode` will form it; "" when it lies outside."""
+    text = posixpath.normpath(posixpath.join(prefix, raw.decode("utf-8", "replace")))
+    return "" if text.startswith(("/", "../")) or text == ".." else text

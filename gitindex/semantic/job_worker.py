@@ -1,0 +1,99 @@
+"""One refresh job from claim to completion, in the order that keeps its promises (SE-3).
+
+claim → run the indexer → read HEAD afresh → import and publish → completed. The output of a job whose HEAD
+moved, or that was taken from us, is discarded; `completed` is written only after the publish returned. What
+happens inside the steps is the caller's: this module owns their order.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from gitindex.errors import SemanticError
+from gitindex.semantic import job_queue
+from gitindex.semantic.job_queue import Job
+
+Output = TypeVar("Output")
+_MAX_LOG = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Generic[Output]):
+    """The parts of a job. `alive` given to `run` tells whether to go on and must be asked now and then."""
+
+    run: Callable[[Job, Callable[[], bool]], Output]
+    read_head: Callable[[], str]
+    publish: Callable[[Job, Output, Callable[[], bool]], None]  # asks `still current?` last before the swap
+    discard: Callable[[Output], None]
+    clock: Callable[[], float]
+    reached: Callable[[str], None] = lambda _: None  # named steps, for tests that kill here
+
+
+class NoLongerCurrent(SemanticError):
+    """Raised by `publish` when `still current?` said no: nothing was made visible."""
+
+    code = "superseded"
+
+
+def run_next(connection: sqlite3.Connection, worker: str, steps: Steps[Output]) -> Job | None:
+    """Claim and run one job; its final row, or None when nothing is queued."""
+    job_queue.recover(connection, steps.clock())
+    job = job_queue.claim(connection, worker, steps.clock())
+    if job is None:
+        return None
+    steps.reached("claimed")
+    try:
+        output = steps.run(job, lambda: job_queue.heartbeat(connection, job.id, worker, steps.clock()))
+    except SemanticError as error:
+        job_queue.fail(connection, job, _told(error), steps.clock(), retry=_may_help(error))
+        return job_queue.get(connection, job.id)
+    steps.reached("indexed")
+    try:
+        _import(connection, job, output, steps)
+    finally:
+        steps.discard(output)
+    return job_queue.get(connection, job.id)
+
+
+def _import(connection: sqlite3.Connection, job: Job, output: Output, steps: Steps[Output]) -> None:
+    def current() -> bool:
+        return _current(connection, job, steps)
+
+    if not current():
+        return
+    steps.reached("checked")
+    try:
+        steps.publish(job, output, current)
+    except NoLongerCurrent:
+        return
+    except SemanticError as error:
+        job_queue.fail(connection, job, _told(error), steps.clock(), retry=_may_help(error))
+        return
+    steps.reached("published")
+    job_queue.complete(connection, job, steps.clock())
+    steps.reached("completed")
+
+
+def _current(connection: sqlite3.Connection, job: Job, steps: Steps[Output]) -> bool:
+    """Ours, running, and about the commit HEAD names at this moment; else the job ends here as superseded."""
+    if not job_queue.heartbeat(connection, job.id, job.worker or "", steps.clock()):
+        return False
+    if steps.read_head() == job.head:
+        return True
+    job_queue.supersede(connection, job, "HEAD moved", steps.clock())
+    return False
+
+
+def _may_help(error: SemanticError) -> bool:
+    """Another attempt: whoever raised the error says so."""
+    return bool(error.detail.get("retry", False))
+
+
+def _told(error: SemanticError) -> str:
+    """What the job's row keeps: the diagnosis, the message, the end of the tool's log."""
+    name = error.detail.get("diagnosis") or error.code
+    log = str(error.detail.get("log") or "")[-_MAX_LOG:]
+    return f"{name}: {error.message}" + (f"\n{log}" if log else "")

@@ -1,0 +1,111 @@
+"""The tools directory: what is installed, and installing what we can pin (SE-2).
+
+npm tools are installed together from the lock file this package ships, with scripts disabled, into a directory
+named after that lock file. A marker written last makes a directory count: a half-finished install is done again.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from gitindex.errors import UsageError
+from gitindex.semantic import process
+from gitindex.semantic.indexer_run import Bench, version_of
+from gitindex.semantic.indexers.adapter import Diagnosis, IndexerFailure
+from gitindex.semantic.indexers.npm_tool import COMPLETE, NpmIndexer, home, manifest
+from gitindex.semantic.indexers.registry import INDEXERS, indexer_for
+
+_NPM_KEEP = ("npm_config_", "NPM_CONFIG_", "SSL_", "NODE_EXTRA")
+
+
+class ToolStatus(NamedTuple):
+    name: str
+    language: str
+    installed: bool
+    version: str
+    source: str  # managed | path | ""
+    runs_project_code: bool
+    how_to_get: str
+
+
+def installed(bench: Bench, work: Path) -> list[ToolStatus]:
+    """Every tool we know, and whether it is here. `work` is scratch space for asking versions."""
+    out = []
+    for indexer in INDEXERS:
+        program = indexer.find(bench.tools, bench.path)
+        version = version_of(indexer, program, bench, work) if program else ""
+        source = program.source if program else ""
+        out.append(
+            ToolStatus(
+                indexer.name,
+                indexer.language,
+                program is not None,
+                version,
+                source,
+                indexer.runs_project_code,
+                indexer.how_to_get,
+            )
+        )
+    return out
+
+
+def install(names: Iterable[str], bench: Bench) -> list[str]:
+    """Install the named tools (by tool or language); those already there are left alone. Returns tool names.
+
+    Raises UsageError for a tool we cannot install, with the way to get it; IndexerFailure when npm fails.
+    """
+    wanted = [indexer_for(name) for name in names]
+    for indexer in wanted:
+        if not isinstance(indexer, NpmIndexer):
+            raise UsageError(f"{indexer.name} is not installed by gitindex", hint=indexer.how_to_get)
+    target = home(bench.tools)
+    if wanted and not (target / COMPLETE).exists():
+        _npm_install(target, bench)
+    return [indexer.name for indexer in wanted]
+
+
+def _npm_install(target: Path, bench: Bench) -> None:
+    npm = shutil.which("npm", path=bench.path)
+    if npm is None:
+        raise IndexerFailure(
+            Diagnosis.MISSING_TOOL, "npm is not installed", hint="install Node.js 18 or newer, then try again"
+        )
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True, mode=0o700)
+    for name, content in manifest().items():
+        (target / name).write_bytes(content)
+    outcome = process.run(
+        [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error"],
+        cwd=target,
+        environment=_npm_environment(bench),
+        log=target / "install.log",
+        caps=replace(bench.caps, seconds=min(900.0, bench.caps.seconds)),
+    )
+    if outcome.exit_code != 0 or outcome.stopped:
+        raise IndexerFailure(
+            Diagnosis.INSTALL_FAILED,
+            f"npm could not install the indexers: {outcome.log.strip()[-400:] or outcome.stopped}",
+            hint="check the network and npm's registry setting, then: gitindex indexers install python typescript",
+        )
+    (target / COMPLETE).write_bytes(b"")
+
+
+def _npm_environment(bench: Bench) -> dict[str, str]:
+    keep = {
+        "PATH",
+        "HOME",
+        "TMPDIR",
+        "LANG",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "https_proxy",
+        "no_proxy",
+    }
+    return {
+        name: value for name, value in bench.environment.items() if name in keep or name.startswith(_NPM_KEEP)
+    }
