@@ -30,7 +30,7 @@ from gitindex.model.settings import Settings
 from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.store import lease, store_state, stores
 from gitindex.store.layout import Layout, root_hash
-from gitindex.store.store_state import Indexing
+from gitindex.store.store_state import IndexingProgress
 from gitindex.view.snapshot import SnapshotView, open_active
 
 PROOF = "marker_doc"
@@ -132,21 +132,21 @@ def diagnose(codebase: Indexed, view: SnapshotView | None) -> dict[str, Any]:
 
 
 def indexing_gate(
-    codebase: Indexed, indexing: Indexing, requested: Path | None, *, debug: bool = False
+    codebase: Indexed, indexing: IndexingProgress, requested: Path | None, *, debug: bool = False
 ) -> Gated:
     """The refusal of a codebase that is being rebuilt, for a caller that knows so before the store does."""
     return _gated(_About(codebase, requested).not_ready(indexing, None, debug=debug))
 
 
-def active_indexing(layout: Layout) -> Indexing | None:
+def active_indexing(layout: Layout) -> IndexingProgress | None:
     """The create or reindex under way. State `indexing` counts only while its writer lives."""
     known = store_state.read(layout)
     if known is None or known.state != "indexing":
         return None
     holder = _holder(layout)
-    if holder is None or holder.stale(time.time()):
+    if holder is None or holder.is_stale(time.time()):
         return None
-    return known.indexing or Indexing()
+    return known.indexing or IndexingProgress()
 
 
 def _holder(layout: Layout) -> lease.LeaseState | None:
@@ -159,7 +159,7 @@ def _holder(layout: Layout) -> lease.LeaseState | None:
 def _refusal(
     codebase: Indexed,
     proof: Proof | None,
-    indexing: Indexing | None,
+    indexing: IndexingProgress | None,
     *,
     stale_ok: bool,
     debug: bool,
@@ -189,8 +189,8 @@ def _remarks(proof: Proof) -> dict[str, Any]:
 def superseded(codebase: Indexed) -> str | None:
     """The fingerprint of an index of this very root, made with other settings or by another release."""
     mine = f"__{root_hash(codebase.root)}__"
-    for other in stores.believed(codebase.home, codebase.mode):
-        if mine not in other.id or other.id == codebase.layout.id or not other.active.exists():
+    for other in stores.list_readable(codebase.home, codebase.mode):
+        if mine not in other.id or other.id == codebase.layout.id or not other.active_pointer.exists():
             continue
         try:
             known = store_state.read(other)
@@ -207,7 +207,7 @@ def superseded(codebase: Indexed) -> str | None:
 def validate_completion_proof(codebase: Indexed, view: SnapshotView) -> Proof:
     """Read the marker of the newest table and judge it (EN-4). Never raises: a probe that fails is an outcome."""
     try:
-        marker = view.marker() if view.manifest.segments else None
+        marker = view.read_marker() if view.manifest.segments else None
     except (OSError, ValueError, RuntimeError, ImportError, IntegrityError) as error:
         detail = f"the completion marker cannot be read: {error}"
         return Proof(Outcome.PROBE_FAILED, ProofReason.PROBE_FAILED, detail, marker_present=False)
@@ -220,7 +220,7 @@ def _quick_proof(codebase: Indexed, view: SnapshotView) -> Proof:
         [item.snapshot_id for item in manifest.segments[-1:]] == [manifest.snapshot_id]
         and canonical(manifest.canonical_root) == canonical(str(codebase.root))
         and manifest.config_fingerprint == codebase.fingerprint
-        and view.newest_table_noted()
+        and view.is_newest_table_cached()
     )
     return Proof(Outcome.VALID) if bound else validate_completion_proof(codebase, view)
 
@@ -307,7 +307,7 @@ class _About:
         self._root = codebase.root
         self._requested = str(requested) if requested is not None else str(codebase.root)
 
-    def not_ready(self, indexing: Indexing, proof: Proof | None, *, debug: bool) -> dict[str, Any]:
+    def not_ready(self, indexing: IndexingProgress, proof: Proof | None, *, debug: bool) -> dict[str, Any]:
         hints: dict[str, Any] = {"status": action(self._root, "status")}
         if debug:
             present = proof is not None and proof.marker_present
@@ -357,7 +357,7 @@ class _About:
         }
 
 
-def _retry_after(layout: Layout, indexing: Indexing) -> int:
+def _retry_after(layout: Layout, indexing: IndexingProgress) -> int:
     """From the pace so far, within sensible bounds."""
     holder = _holder(layout)
     if holder is None or not indexing.progress_pct:

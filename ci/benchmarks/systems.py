@@ -32,7 +32,7 @@ def systems(
     codebase: Codebase, view: SnapshotView, encode: Encode | None = None
 ) -> Iterator[tuple[str, Ask]]:
     """Name and system, the transformer only with `encode`."""
-    chunks = [chunk for chunk in view.lexical.all() if chunk.text.strip()]
+    chunks = [chunk for chunk in view.lexical.iter_documents() if chunk.text.strip()]
     yield BASELINE, _bm25(chunks)
     engine = _engine(codebase, view)
     for system, mode in MODES.items():
@@ -43,7 +43,7 @@ def systems(
 
 def file_systems(codebase: Codebase, view: SnapshotView) -> Iterator[tuple[str, FileAsk]]:
     """The same systems, asked for whole files."""
-    chunks = [chunk for chunk in view.lexical.all() if chunk.text.strip()]
+    chunks = [chunk for chunk in view.lexical.iter_documents() if chunk.text.strip()]
     yield BASELINE, _files_of(_bm25(chunks, FILE_DEPTH))
     engine = _engine(codebase, view)
     for system, mode in MODES.items():

@@ -71,12 +71,12 @@ class Walk:
         commit = self._commits[self._place]
         _git(self.root, "checkout", "--quiet", "--force", "--detach", commit)
         codebase = self._codebase(self.home)
-        retried = len(log.entries(codebase.layout, "publish_retried"))
+        retried = len(log.read_entries(codebase.layout, "publish_retried"))
         try:
             report = sync(codebase)
         except GitindexError as error:
             raise Violation(f"the sync of {commit} failed: {error}") from error
-        if len(log.entries(codebase.layout, "publish_retried")) > retried:
+        if len(log.read_entries(codebase.layout, "publish_retried")) > retried:
             raise Violation(f"the gate refused the first try of {commit}")
         self.counts["compactions"] += after_sync(codebase).compacted
         return report

@@ -52,7 +52,7 @@ def whole(world: World, told: Counter[str]) -> None:
     problems = audit(world.codebase).problems
     if problems:
         raise Violation(f"audit: {problems}")
-    manifest = manifests.active(world.codebase.layout)
+    manifest = manifests.read_active(world.codebase.layout)
     if manifest is None or manifest.lease_epoch < world.epoch:
         raise Violation(f"the lease epoch fell from {world.epoch} to {manifest and manifest.lease_epoch}")
     world.epoch = manifest.lease_epoch
@@ -126,7 +126,7 @@ def woken(world: World, told: Counter[str]) -> None:
     """Once the workers rest, the commit that hooks spoke of is indexed: no wake-up is lost (HK-3)."""
     told["wake-ups"] += 1
     world.quiet()
-    manifest = manifests.active(world.codebase.layout)
+    manifest = manifests.read_active(world.codebase.layout)
     if world.awaited and (manifest is None or manifest.git.head_sha != world.head()):
         raise Violation(
             f"hooks fired for {world.head()}, the index is at {manifest and manifest.git.head_sha}"

@@ -30,7 +30,7 @@ def run(call: Call, whole: bool, days: int, force: bool, dry_run: bool) -> Answe
 
 def _snapshots(call: Call, dry_run: bool) -> Answer:
     layout = open_codebase(call.path, call.environment).layout
-    if manifests.active(layout) is None:
+    if manifests.read_active(layout) is None:
         return Answer({"status": "ok", "removed": 0, "bytes_freed": 0, "kept": []}, "nothing to collect")
     if dry_run:
         chosen = gc.plan(layout, read_clock(), lease.next_epoch(layout))

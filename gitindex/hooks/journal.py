@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.gitdir import folder
-from gitindex.store.lease import alive
+from gitindex.store.lease import is_alive
 
 NAME = "worker.json"
 _MAX_BYTES = 64 * 1024
@@ -62,7 +62,7 @@ def read(git_dir: Path) -> Run | None:
         run = Run(**raw)
     except (ValueError, TypeError, RecursionError):
         return None
-    return replace(run, result=DIED) if run.result == RUNNING and not alive(run.pid) else run
+    return replace(run, result=DIED) if run.result == RUNNING and not is_alive(run.pid) else run
 
 
 def _write(git_dir: Path, run: Run) -> None:

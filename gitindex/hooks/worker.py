@@ -207,7 +207,7 @@ def _index_once(root: Path, commit_only: bool) -> str:
 
     config.calm_numpy()
     codebase = open_codebase(root, config.environment())
-    with atomic.storage(codebase.layout.base):
+    with atomic.translate_storage_errors(codebase.layout.base):
         report = catch_up(codebase, commit_only=commit_only, serve=False)
     scanned = f" (scanned, because git failed: {report.fallback.message})" if report.fallback else ""
     return f"{report.snapshot_id}{' (nothing to do)' if report.noop else ''}{scanned}"

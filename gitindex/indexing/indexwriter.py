@@ -16,7 +16,7 @@ from gitindex.model.records import FileRecord
 from gitindex.model.rows import Extraction
 from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment.lexical_index import LexicalWriter
-from gitindex.segment.writer import SegmentWriter, Written
+from gitindex.segment.writer import SegmentWriter, WrittenSegment
 from gitindex.store import steps
 
 Tombstone = tuple[str, str]  # path, reason
@@ -52,7 +52,7 @@ class BatchWriter(Protocol):
         """The records of all batches that are still under way."""
         ...
 
-    def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[Written, ...]:
+    def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[WrittenSegment, ...]:
         """Close every file. Tombstones stand with the first segment, the marker in the last table."""
         ...
 
@@ -111,7 +111,9 @@ class IndexWriter:
         self._unembedded = []
         self._unembedded_chunks = 0
 
-    def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any] | None) -> tuple[Written, ...]:
+    def finish(
+        self, tombstones: Iterable[Tombstone], marker: dict[str, Any] | None
+    ) -> tuple[WrittenSegment, ...]:
         """As `BatchWriter.finish`; without a marker for a writer whose table is not the last."""
         with ThreadPoolExecutor(
             1

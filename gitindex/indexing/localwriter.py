@@ -9,7 +9,7 @@ from typing import Any
 from gitindex.indexing.extractionpool import ExtractionPool, PendingExtractions
 from gitindex.indexing.indexwriter import ExtractedFile, FileContent, IndexWriter, Tombstone
 from gitindex.model.records import FileRecord
-from gitindex.segment.writer import Written
+from gitindex.segment.writer import WrittenSegment
 
 
 class LocalWriter:
@@ -37,7 +37,7 @@ class LocalWriter:
         self._writer.flush()
         return completed
 
-    def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[Written, ...]:
+    def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[WrittenSegment, ...]:
         return self._writer.finish(tombstones, marker)
 
     def _complete_one(self) -> list[FileRecord]:

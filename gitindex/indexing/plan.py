@@ -98,7 +98,7 @@ class Planner:
         if self._view is not None and not whole and not _unfinished(self._view.manifest):
             tree = self._view.manifest.git.tree_sha
             few = self._source.changed(tree, self._overlay)
-            if few is not None and not _any_link(few) and next(self._view.links(), None) is None:
+            if few is not None and not _any_link(few) and next(self._view.link_records(), None) is None:
                 return few
         self._tree = self._source.all()
         known = {record.path for record in self._view.records()} if self._view else set()
@@ -203,7 +203,7 @@ class Planner:
         for key in keys:
             rivals = {coming.get(casefold_key(key), key)}
             if self._view is not None:
-                rivals |= self._view.folded(key) - leaving
+                rivals |= self._view.find_case_variants(key) - leaving
             for rival in sorted(rivals - {key}):
                 if frozenset((key, rival)) not in told:
                     told.add(frozenset((key, rival)))

@@ -62,7 +62,7 @@ class Task:
 class Outcome:
     """What was written, and what it means for the live view."""
 
-    staged: publish.Staged
+    staged: publish.StagedSnapshot
     plan: Plan
     written: Mapping[str, FileRecord]
     changes: ChangeSet
@@ -129,7 +129,7 @@ def _write_batches(
     segments = writer.finish(tombstones, task.marker(counts))
     overlay.write(folder / "overlay.jsonl", plan.overlay.values())
     return Outcome(
-        staged=publish.Staged(folder, segments, _kind(task), linked, frozenset(written)),
+        staged=publish.StagedSnapshot(folder, segments, _kind(task), linked, frozenset(written)),
         plan=plan,
         written=written,
         changes=changed,

@@ -22,7 +22,7 @@ from gitindex.model.records import FileRecord
 from gitindex.model.settings import EmbedSettings, IndexSettings
 from gitindex.segment import chunk_table
 from gitindex.segment.lexicalunion import unite
-from gitindex.segment.writer import Written
+from gitindex.segment.writer import WrittenSegment
 from gitindex.store import atomic, steps
 
 MAX_PROCESSES = 4  # each makes a segment of its own, and readers open every segment
@@ -79,7 +79,7 @@ class PoolWriter:
             completed += self._wait()
         return completed
 
-    def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[Written, ...]:
+    def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[WrittenSegment, ...]:
         first, last = self._workers[0], self._workers[-1]
         steps.reach("publish.chunks")
         for worker in self._workers:

@@ -52,7 +52,7 @@ def differences(view: SnapshotView, digest: Digest | None = None) -> list[Proble
     of another release.
     """
     held = _segments(view)
-    if any(problem.code == contents.SCHEMA for problem in held):
+    if any(problem.code == contents.SCHEMA_MISMATCH for problem in held):
         return held
     return [*held, *_counts(view, digest), *_layers(view), *_marker(view)]
 
@@ -104,7 +104,7 @@ def _layers(view: SnapshotView) -> list[Problem]:
             columns = (batch.column(name).to_pylist() for name in ("path_key", "ordinal", "chunk_hash"))
             live += batch.num_rows
             rows.update((path, ordinal, digest.hex()) for path, ordinal, digest in zip(*columns, strict=True))
-    words = {(found.path, found.ordinal, chunk_hash(found.text)) for found in view.lexical.all()}
+    words = {(found.path, found.ordinal, chunk_hash(found.text)) for found in view.lexical.iter_documents()}
     problems = []
     if live != view.manifest.counts.chunks_indexed:
         said = view.manifest.counts.chunks_indexed
@@ -127,7 +127,7 @@ def _layers(view: SnapshotView) -> list[Problem]:
 
 
 def _marker(view: SnapshotView) -> list[Problem]:
-    marker = view.marker()
+    marker = view.read_marker()
     if marker is None:
         return [Problem("missing_marker_doc", "the newest table has no completion marker")]
     if marker.get("runId") != view.manifest.snapshot_id:

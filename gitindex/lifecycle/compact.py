@@ -21,10 +21,10 @@ from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Origin, Segment
 from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import lexicalparts, overlay
-from gitindex.segment.writer import SegmentWriter, Written
+from gitindex.segment.writer import SegmentWriter, WrittenSegment
 from gitindex.store import clone, lease, manifests, publish, steps, store_state
 from gitindex.store.layout import Layout
-from gitindex.store.publish import Staged
+from gitindex.store.publish import StagedSnapshot
 from gitindex.view.snapshot import SnapshotView, open_active
 
 
@@ -100,7 +100,7 @@ def compact_runs(
         if not runs:
             return None
         txn = ulid()
-        folder = stack.enter_context(publish.transaction(layout, txn))
+        folder = stack.enter_context(publish.open_transaction(layout, txn))
         steps.reach("compact.build")
         merged = merging.merge(view, runs, folder, txn)
         steps.reach("compact.publish")
@@ -148,9 +148,9 @@ def _stage(
     snapshot_id: str,
     *,
     rebased: bool,
-) -> Staged:
+) -> StagedSnapshot:
     """Finish the staged files against the snapshot that is active now."""
-    payload = dict(now.marker() or {}) | {"runId": snapshot_id, "completedAt": store_state.now()}
+    payload = dict(now.read_marker() or {}) | {"runId": snapshot_id, "completedAt": store_state.now()}
     writers = [writer for one in merged for writer in one.writers]
     on_top = not rebased and merged[-1].run.stop == len(view.manifest.segments)
     steps.reach("publish.chunks")
@@ -167,7 +167,7 @@ def _stage(
     steps.reach("publish.lexical")
     linked = _stage_words(view, now, merged, folder / "lexical", rebased=rebased)
     overlay.write(folder / "overlay.jsonl", now.overlay().values())
-    return Staged(folder, tuple(written), "delta", linked)
+    return StagedSnapshot(folder, tuple(written), "delta", linked)
 
 
 def _stage_words(
@@ -183,12 +183,12 @@ def _stage_words(
 
 def _dead_words(view: SnapshotView) -> float:
     listing = next(item for item in view.manifest.lexical if item.path.endswith(f"/{lexicalparts.META}"))
-    return lexicalparts.dead_share(view.verifier.path(listing).parent)
+    return lexicalparts.deleted_fraction(view.verifier.verified_path(listing).parent)
 
 
 def _marker_segment(
     folder: Path, snapshot_id: str, number: int, dimension: int, payload: dict[str, Any]
-) -> Written:
+) -> WrittenSegment:
     """The newest table must hold the marker; segments that stay on top are not ours to change (C-4)."""
     name = f"seg_{snapshot_id}_{number}"
     writer = SegmentWriter(folder / name, name, dimension, CHUNKER_VERSION)
@@ -198,7 +198,7 @@ def _marker_segment(
 
 def _composer(
     old: Manifest, now: Manifest, merged: Sequence[Merged], snapshot_id: str, epoch: int
-) -> publish.Compose:
+) -> publish.ComposeManifest:
     def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], kept: Artifact) -> Manifest:
         return replace(
             now,

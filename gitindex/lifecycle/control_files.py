@@ -46,7 +46,7 @@ def damaged(layout: Layout) -> tuple[str, ...]:
 
 def mend(layout: Layout, fresh: StoreState) -> None:
     """Write damaged control files anew; `fresh` is the state a new store would start with."""
-    lease.mend(layout, manifests.highest_epoch(layout, manifests.ids(layout)))
+    lease.replace_damaged_lease(layout, manifests.highest_epoch(layout, manifests.list_ids(layout)))
     if _is_damaged_database(layout.control):
         for suffix in (
             "-wal",
@@ -59,12 +59,12 @@ def mend(layout: Layout, fresh: StoreState) -> None:
         mode = "shared" if layout.base.stat().st_mode & stat.S_ISGID else "single"
         known = replace(fresh, mode=mode)
         manifest = _active(layout)
-        store_state.write(layout, store_state.published(known, manifest) if manifest else known)
+        store_state.write(layout, store_state.apply_publish(known, manifest) if manifest else known)
 
 
 def _active(layout: Layout) -> Manifest | None:
     try:
-        return manifests.active(layout)
+        return manifests.read_active(layout)
     except StoreCorrupt:
         return None
 

@@ -47,7 +47,7 @@ def plan(layout: Layout, now: Moment, epoch: int = 0) -> GcPlan:
     """What may go, for the holder of the lease with `epoch`. Raises StoreCorrupt when the active snapshot cannot be
     read, IncompatibleVersion when anything is of a newer release: then nothing may."""
     compatibility.refuse_newer(layout)
-    active = manifests.active_id(layout)
+    active = manifests.read_active_id(layout)
     if active is None:
         raise StoreCorrupt(f"store {layout.id} has no active snapshot", hint="gitindex repair")
     known = _read_manifests(layout, active)
@@ -82,13 +82,13 @@ def collect(layout: Layout, *, wait: float = 5.0, now: Moment | None = None) -> 
     as `plan` does.
     """
     moment = now or read_clock()
-    with lease.hold(layout, ulid(), wait=wait) as held, readers.exclusive(layout, wait):
+    with lease.hold(layout, ulid(), wait=wait) as held, readers.lock_exclusively(layout, wait):
         steps.reach("gc.plan")
         chosen = plan(layout, moment, held.epoch)
-        with held.fenced():
+        with held.fence():
             for name in chosen.undated:
-                replaced.note_replaced(layout, name, moment)
-        freed = sum(held.cleaned.values())
+                replaced.record_replaced_at(layout, name, moment)
+        freed = sum(held.removed_leftovers.values())
         for step, paths in (
             ("gc.snapshots", chosen.snapshots),
             ("gc.segments", chosen.segments),
@@ -98,18 +98,18 @@ def collect(layout: Layout, *, wait: float = 5.0, now: Moment | None = None) -> 
             steps.reach(step)
             freed += sum(_remove(held, path) for path in paths)
         steps.reach("gc.done")
-    return GcReport(replace(chosen, staging=(*held.cleaned, *chosen.staging)), freed)
+    return GcReport(replace(chosen, staging=(*held.removed_leftovers, *chosen.staging)), freed)
 
 
 def _remove(held: lease.Lease, path: Path) -> int:
-    with held.fenced():
+    with held.fence():
         return atomic.remove_tree(path)
 
 
 def _read_manifests(layout: Layout, active: str) -> dict[str, Manifest]:
     """What can be read, by id. Raises what reading the active one raises."""
     found = {}
-    for snapshot_id in {active, *manifests.ids(layout)}:
+    for snapshot_id in {active, *manifests.list_ids(layout)}:
         try:
             found[snapshot_id] = manifests.read(layout, snapshot_id)
         except (StoreCorrupt, IncompatibleVersion):
@@ -122,8 +122,8 @@ def _find_snapshots(layout: Layout, active: str, known: dict[str, Manifest]) -> 
     """Every snapshot with when it was replaced: by its note, else by the next one that was active after it."""
     found = []
     successor = None
-    for snapshot_id in sorted({active, *manifests.ids(layout)}, reverse=True):
-        when = replaced.read_replaced(layout, snapshot_id)
+    for snapshot_id in sorted({active, *manifests.list_ids(layout)}, reverse=True):
+        when = replaced.read_replaced_at(layout, snapshot_id)
         if when is None and snapshot_id < active and successor is not None:
             when = _made(successor)
         found.append(Snapshot(snapshot_id, when))

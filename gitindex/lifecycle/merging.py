@@ -19,7 +19,7 @@ from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import lexical_index, scipmerge
 from gitindex.segment.lexical_index import LexicalWriter
 from gitindex.segment.writer import SegmentWriter
-from gitindex.view.snapshot import SEMANTIC, SnapshotView
+from gitindex.view.snapshot import EXACT_KIND, SnapshotView
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def rebuild_lexical(view: SnapshotView, target: Path) -> None:
 
 
 def _weight(view: SnapshotView, at: int, documents: tuple[int, int]) -> Weight:
-    segment, live = view.manifest.segments[at], view.segment_paths(at)
+    segment, live = view.manifest.segments[at], view.segment_records(at)
     carried = segment.tombstones.count if segment.tombstones else 0
     return Weight(
         size=sum(artifact.size_bytes for artifact in segment.artifacts),
@@ -79,9 +79,9 @@ def _weight(view: SnapshotView, at: int, documents: tuple[int, int]) -> Weight:
 def _live_documents(view: SnapshotView) -> dict[int, tuple[int, int]]:
     """Segment → exact documents it holds, and how many of them still count."""
     found: dict[int, tuple[int, int]] = {}
-    for at, (facts, documents) in zip(_exact_at(view), view.scip.sources(), strict=True):
+    for at, (facts, documents) in zip(_exact_at(view), view.scip.merge_sources(), strict=True):
         live = sum(view.record(head.path) is not None for head in documents)
-        found[at] = (sum(1 for _ in facts.files()), live)
+        found[at] = (sum(1 for _ in facts.documents()), live)
     return found
 
 
@@ -103,7 +103,7 @@ def _write(
     """Live rows of the run in as few new segments as the size limit allows."""
     writer, room = None, 0
     for at in run:
-        live = view.segment_paths(at)
+        live = view.segment_records(at)
         size = sum(record.size for record in live)
         if writer is None or room < size:
             if writer is not None:
@@ -123,8 +123,8 @@ def _write(
 def _graves(view: SnapshotView, run: range, runs: Sequence[range]) -> Iterator[tuple[str, str]]:
     """Tombstones that still hide something: the path is in a segment before the run that stays as it is."""
     stays = [at for at in range(run.start) if not any(at in other for other in runs)]
-    present = {record.path for at in run for record in view.segment_paths(at)} if stays else set()
-    for path in view.buried(run) if stays else ():
+    present = {record.path for at in run for record in view.segment_records(at)} if stays else set()
+    for path in view.find_tombstoned_paths(run) if stays else ():
         if any(view.facts(at).record(path) is not None for at in stays):
             yield path, "replace" if path in present else "delete"
 
@@ -137,18 +137,18 @@ def _merge_exact(view: SnapshotView, run: range, folder: Path, segment: str) -> 
     files = range(numbers[0], numbers[-1] + 1)
     sources = [
         (facts, [head for head in documents if view.record(head.path) is not None])
-        for number, (facts, documents) in enumerate(view.scip.sources())
+        for number, (facts, documents) in enumerate(view.scip.merge_sources())
         if number in files
     ]
     kept = {head.path for _, documents in sources for head in documents}
-    buried = [head for head in view.scip.hiding(files) if head.path not in kept]
+    buried = [head for head in view.scip.find_hiding_documents(files) if head.path not in kept]
     if kept or buried:
         scipmerge.merge(folder / "scip.sqlite", segment, sources, buried)
 
 
 def _kind(view: SnapshotView, run: range) -> str:
-    if all(view.manifest.segments[at].kind == SEMANTIC for at in run):
-        return SEMANTIC
+    if all(view.manifest.segments[at].kind == EXACT_KIND for at in run):
+        return EXACT_KIND
     return "delta" if run.start else "base"
 
 

@@ -19,14 +19,14 @@ def remove_store(layout: Layout, *, readers_wait: float = 0.0, dry_run: bool = F
     """
     size = atomic.tree_size(layout.base)  # before a lease of ours changes it
     with ExitStack() as stack:
-        stack.enter_context(atomic.storage(layout.base))
-        if layout.readers.exists():  # else it was never finished: nobody can be in it
+        stack.enter_context(atomic.translate_storage_errors(layout.base))
+        if layout.readers_lock.exists():  # else it was never finished: nobody can be in it
             if dry_run:
                 _refuse_writer(layout)
             else:
                 stack.enter_context(lease.hold(layout, ulid()))
             _refuse_builders(layout)
-            stack.enter_context(readers.exclusive(layout, readers_wait))
+            stack.enter_context(readers.lock_exclusively(layout, readers_wait))
         if not dry_run:
             stores.remove(layout)
     return size
@@ -34,8 +34,8 @@ def remove_store(layout: Layout, *, readers_wait: float = 0.0, dry_run: bool = F
 
 def _refuse_writer(layout: Layout) -> None:
     held = lease.read(layout)
-    if held is not None and not held.stale(time.time()):
-        raise lease.held_by(held)
+    if held is not None and not held.is_stale(time.time()):
+        raise lease.lease_held_error(held)
 
 
 def _refuse_builders(layout: Layout) -> None:

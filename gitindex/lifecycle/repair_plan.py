@@ -75,8 +75,10 @@ def _lost_paths(view: SnapshotView, held: Mapping[str, set[str]]) -> frozenset[s
     newest: dict[str, int] = {}
     with SnapshotView(view.layout, replace(view.manifest, segments=kept), None, view.verifier) as left:
         for at, segment in enumerate(kept):
-            newest.update((record.path, places[segment.id]) for record in left.segment_paths(at))
-            newest.update((path, places[segment.id]) for path in left.buried(range(at, at + 1)))
+            newest.update((record.path, places[segment.id]) for record in left.segment_records(at))
+            newest.update(
+                (path, places[segment.id]) for path in left.find_tombstoned_paths(range(at, at + 1))
+            )
     return frozenset(
         path for name, paths in held.items() for path in paths if newest.get(path, -1) < places[name]
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitindex.errors import GitindexError
-from gitindex.store.store_state import Indexing, now
+from gitindex.store.store_state import IndexingProgress, now
 
 
 @dataclass(slots=True)
@@ -18,14 +18,14 @@ class Job:
     root: str
     action: str
     started_at: str = field(default_factory=now)
-    progress: Indexing = field(default_factory=lambda: Indexing(None, "starting", now()))
+    progress: IndexingProgress = field(default_factory=lambda: IndexingProgress(None, "starting", now()))
     answer: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
     def track(self, phase: str, done: int, total: int) -> None:
         share = round(100 * done / total, 1) if total else None
-        self.progress = Indexing(share, phase, now())
+        self.progress = IndexingProgress(share, phase, now())
 
     def to_json(self) -> dict[str, Any]:
         result = "running" if not self.done.is_set() else ("failed" if self.error else "done")

@@ -51,7 +51,7 @@ class Roots:
     def indexed(self, root: Path) -> bool:
         """Is there an index of this very root, with whatever settings it was made?"""
         mine = f"__{root_hash(root)}__"
-        return any(mine in layout.id and layout.state.exists() for layout in stores.layouts(self._home))
+        return any(mine in layout.id and layout.state.exists() for layout in stores.list_layouts(self._home))
 
     @property
     def _home(self) -> Path:

@@ -12,7 +12,7 @@ from gitindex.errors import SemanticError
 from gitindex.navigate.fact_queries import Definition
 from gitindex.scip import symbol_grammar
 from gitindex.scip.fact_postings import DEFINITION, EXACT, QUALITY_SHIFT, Occurrence
-from gitindex.view.exact_facts import Found
+from gitindex.view.exact_facts import SymbolPosition
 from gitindex.view.snapshot import SnapshotView
 
 SEMANTIC = "semantic"
@@ -36,7 +36,7 @@ class Document:
     """One current document, unpacked."""
 
     def __init__(self, view: SnapshotView, path: str) -> None:
-        file = view.scip.file(path)
+        file = view.scip.packed_occurrences(path)
         self.path = path
         self.hashes: tuple[int, ...] = file.hashes if file else ()
         self.occurrences = view.scip.occurrences(path)
@@ -80,7 +80,7 @@ class Exact:
         self._documents: dict[str, Document] = {}
 
     def covers(self, path: str) -> bool:
-        return self.scip.current(path)
+        return self.scip.is_current(path)
 
     def document(self, path: str) -> Document:
         if path not in self._documents:
@@ -92,14 +92,18 @@ class Exact:
         if symbol.local:
             rows = self.document(symbol.path).definitions
             return [(symbol.path, row[1], row[2]) for row in rows if row[0] == symbol.number and row[1]]
-        return sorted((item.path, item.line, item.column) for item in self.scip.definitions_of(symbol.hash))
+        return sorted(
+            (item.path, item.line, item.column) for item in self.scip.definition_positions(symbol.hash)
+        )
 
-    def occurrences(self, symbol: Symbol) -> list[Found]:
+    def occurrences(self, symbol: Symbol) -> list[SymbolPosition]:
         """Everything but definitions, in current documents."""
         if symbol.local:
             rows = self.document(symbol.path).occurrences
             found = [
-                Found(symbol.path, row.line, row.column, row.flags) for row in rows if row[0] == symbol.number
+                SymbolPosition(symbol.path, row.line, row.column, row.flags)
+                for row in rows
+                if row[0] == symbol.number
             ]
         else:
             found = list(self.scip.positions(symbol.hash))
@@ -117,7 +121,7 @@ class Exact:
                     infos = describe.read(self.scip.hover(path))
                     if row[9] < len(infos):
                         return _hover(describe.describe(name, infos[row[9]])._asdict(), name)
-        stored = None if symbol.local else self.scip.external(symbol.hash)
+        stored = None if symbol.local else self.scip.external_hover(symbol.hash)
         if stored is None:
             return _hover({}, name) if name else None
         kind, shown, signature, documentation = stored.decode("utf-8", "replace").split("\0", 3)
@@ -156,7 +160,7 @@ class Exact:
     def named(self, parts: list[str]) -> list[Symbol]:
         """Symbols whose last descriptors have these names, without parameters and modules."""
         found = []
-        for value, text in self.scip.named(parts[-1]):
+        for value, text in self.scip.find_by_short_name(parts[-1]):
             chain = descriptors(text)
             if chain and chain[-1].suffix not in _MINOR:
                 names = [item.name for item in chain]
@@ -166,7 +170,7 @@ class Exact:
 
     def moved(self, path: str, qualified_name: str) -> Symbol | None:
         """The symbol a changed file had under this name, when there was exactly one."""
-        if self.scip.document(path) is None:
+        if self.scip.find_document(path) is None:
             return None
         document = Document(self._view, path)
         found = set()

@@ -17,7 +17,7 @@ from gitindex.navigate.syntactic_layer import SYNTACTIC, TEXT, SyntacticLayer
 from gitindex.navigate.text import Texts
 from gitindex.scip.fact_postings import DEMOTED, EXACT, IMPORT, QUALITY_SHIFT
 from gitindex.semantic.edges import Rows, call_edges
-from gitindex.view.exact_facts import Found
+from gitindex.view.exact_facts import SymbolPosition
 from gitindex.view.snapshot import SnapshotView
 
 Place = tuple[str, int, int]
@@ -88,7 +88,7 @@ class SemanticLayer:
             item
             for symbol in self.symbols(definition)
             if not symbol.local
-            for other, flags in self.exact.scip.related(symbol.hash)
+            for other, flags in self.exact.scip.find_related(symbol.hash)
             if flags & _IMPLEMENTATION
             for item in self.defined(Symbol(other))
         ]
@@ -132,7 +132,7 @@ class SemanticLayer:
             answer.candidates += self._unresolved(name, kin, places)
         return answer
 
-    def _add(self, answer: References, item: Found, sites: set[Place], *, with_text: bool) -> None:
+    def _add(self, answer: References, item: SymbolPosition, sites: set[Place], *, with_text: bool) -> None:
         path, line, column, flags = item
         text = self._texts.line(path, line).strip()[:200] if with_text else ""
         role = "call" if (path, line, column) in sites else "reference"
@@ -150,7 +150,7 @@ class SemanticLayer:
         """Identifiers of covered files that have the name and that the indexer says nothing about."""
         taken = places | {
             (found.path, found.line, found.column)
-            for value, _ in self.exact.scip.named(name)
+            for value, _ in self.exact.scip.find_by_short_name(name)
             for found in self.exact.scip.positions(value)
         }
         for item in fact_queries.occurrences(self._view, name):

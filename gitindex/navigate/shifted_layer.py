@@ -95,7 +95,7 @@ class ShiftedLayer:
         return self._maps[path]
 
     def _compared(self, path: str) -> dict[int, int]:
-        document = self._view.scip.document(path)
+        document = self._view.scip.find_document(path)
         record = self._view.record(path)
         if document is None or record is None or record.skip or record.content == document.blob:
             return {}

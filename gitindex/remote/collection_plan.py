@@ -91,13 +91,13 @@ def encode_mark(mark: Mark) -> bytes:
 
 def decode_mark(data: bytes) -> Mark:
     try:
-        fields = strictjson.record(
+        fields = strictjson.require_record(
             strictjson.parse(data, limit=MAX_MARK_BYTES), ("version", "time", "keys"), "mark"
         )
         if fields["version"] != GC_MARK_VERSION:
             raise MalformedError("its version is unknown")
-        keys = strictjson.items(fields["keys"], "keys", most=_MAX_MARKED)
-        named = frozenset(strictjson.text(key, "key", most=512) for key in keys)
-        return Mark(float(strictjson.count(fields["time"], "time")), named)
+        keys = strictjson.require_list(fields["keys"], "keys", maximum=_MAX_MARKED)
+        named = frozenset(strictjson.require_text(key, "key", maximum=512) for key in keys)
+        return Mark(float(strictjson.require_count(fields["time"], "time")), named)
     except MalformedError as error:
         raise IntegrityError(f"the mark of the collection is malformed: {error}") from None

@@ -19,7 +19,7 @@ from gitindex.remote.transport import Put, Transport, get
 from gitindex.remote.upload import Outgoing
 from gitindex.trust.claim import SnapshotClaim
 from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
-from gitindex.trust.verify import Binding, Policy, verify
+from gitindex.trust.verify import Binding, TrustPolicy, verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def pack_all(plan: PushPlan, names: Names, scratch: Path) -> tuple[Toc, tuple[Ou
 
 
 def publish_manifest(
-    transport: Transport, names: Names, envelope: bytes, policy: Policy, binding: Binding
+    transport: Transport, names: Names, envelope: bytes, policy: TrustPolicy, binding: Binding
 ) -> Put:
     """Write the manifest, the last step. EXISTS when a good one of the same table of contents is there.
 
@@ -110,7 +110,7 @@ def _read(transport: Transport, key: str) -> bytes | None:
         return b""  # too large to be a manifest
 
 
-def _equivalent(data: bytes, ours: SnapshotClaim, policy: Policy, binding: Binding) -> bool:
+def _equivalent(data: bytes, ours: SnapshotClaim, policy: TrustPolicy, binding: Binding) -> bool:
     try:
         theirs = verify(data, policy, binding).claim
     except Untrusted:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from gitindex.errors import UsageError
-from gitindex.trust.claim import COMMIT, FINGERPRINT, HASH, REPOSITORY
+from gitindex.trust.claim import COMMIT_PATTERN, FINGERPRINT_PATTERN, HASH_PATTERN, REPOSITORY_PATTERN
 
 _MANIFEST = re.compile(r"man/([0-9a-f]{16})/([0-9a-f]{40}|[0-9a-f]{64})\.json")
 
@@ -23,7 +23,7 @@ class Names:
     repository: str
 
     def __post_init__(self) -> None:
-        _require(REPOSITORY, self.repository, "repository id")
+        _require(REPOSITORY_PATTERN, self.repository, "repository id")
 
     @property
     def root(self) -> str:
@@ -46,13 +46,15 @@ class Names:
         return f"{self.root}gc/clock"
 
     def manifests_of(self, config_fingerprint: str) -> str:
-        return f"{self.manifests}{_require(FINGERPRINT, config_fingerprint, 'config fingerprint')[:16]}/"
+        return (
+            f"{self.manifests}{_require(FINGERPRINT_PATTERN, config_fingerprint, 'config fingerprint')[:16]}/"
+        )
 
     def manifest(self, config_fingerprint: str, commit: str) -> str:
-        return f"{self.manifests_of(config_fingerprint)}{_require(COMMIT, commit, 'commit')}.json"
+        return f"{self.manifests_of(config_fingerprint)}{_require(COMMIT_PATTERN, commit, 'commit')}.json"
 
     def object(self, sha256: str) -> str:
-        _require(HASH, sha256, "object hash")
+        _require(HASH_PATTERN, sha256, "object hash")
         return f"{self.objects}{sha256[:2]}/{sha256}"
 
     def manifest_commit(self, key: str) -> str | None:
@@ -62,7 +64,7 @@ class Names:
 
     def object_hash(self, key: str) -> str | None:
         name = key.rpartition("/")[2]
-        return name if HASH.fullmatch(name) and key == self.object(name) else None
+        return name if HASH_PATTERN.fullmatch(name) and key == self.object(name) else None
 
 
 def _require(pattern: re.Pattern[str], value: str, what: str) -> str:

@@ -14,7 +14,7 @@ from gitindex.model.versions import TOC_VERSION
 from gitindex.remote import stored_objects
 from gitindex.remote.stored_objects import Packed
 from gitindex.trust import strictjson
-from gitindex.trust.claim import HASH, SnapshotClaim, TocReference, Totals
+from gitindex.trust.claim import HASH_PATTERN, SnapshotClaim, TocReference, Totals
 from gitindex.trust.strictjson import MalformedError
 
 MAX_TOC_BYTES = 16 * 1024 * 1024
@@ -67,12 +67,12 @@ def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
     Raises IntegrityError for anything but what `encode` writes.
     """
     try:
-        fields = strictjson.record(
+        fields = strictjson.require_record(
             strictjson.parse(data, limit=MAX_TOC_BYTES), ("version", "artifacts"), "table of contents"
         )
         if fields["version"] != TOC_VERSION:
             raise MalformedError(f"its version is {fields['version']!r}, this release reads {TOC_VERSION}")
-        listed = strictjson.items(fields["artifacts"], "artifacts", most=MAX_ARTIFACTS)
+        listed = strictjson.require_list(fields["artifacts"], "artifacts", maximum=MAX_ARTIFACTS)
         toc = _checked(tuple(map(_entry, listed)))
         if claim is not None and toc.totals != claim.totals:
             raise MalformedError("its sums differ from the signed ones")
@@ -97,14 +97,14 @@ def unpack(stored: bytes, claim: SnapshotClaim) -> Toc:
 
 
 def _entry(value: object) -> TocEntry:
-    fields = strictjson.record(value, _FIELDS, "artifact")
+    fields = strictjson.require_record(value, _FIELDS, "artifact")
     packed = Packed(
-        strictjson.matching(fields["sha256"], HASH, "stored hash"),
-        strictjson.count(fields["size"], "stored size"),
-        strictjson.matching(fields["raw_sha256"], HASH, "raw hash"),
-        strictjson.count(fields["raw_size"], "raw size"),
+        strictjson.require_match(fields["sha256"], HASH_PATTERN, "stored hash"),
+        strictjson.require_count(fields["size"], "stored size"),
+        strictjson.require_match(fields["raw_sha256"], HASH_PATTERN, "raw hash"),
+        strictjson.require_count(fields["raw_size"], "raw size"),
     )
-    return TocEntry(strictjson.text(fields["path"], "path", most=1024), packed)
+    return TocEntry(strictjson.require_text(fields["path"], "path", maximum=1024), packed)
 
 
 def _checked(entries: tuple[TocEntry, ...]) -> Toc:

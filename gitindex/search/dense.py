@@ -29,7 +29,7 @@ class DenseIndex:
 
     @classmethod
     def load(cls, view: SnapshotView) -> DenseIndex:
-        return cls(*view.vectors(_COLUMNS))
+        return cls(*view.load_vectors(_COLUMNS))
 
     def nearness(self, vector: NDArray[np.float32]) -> Nearness:
         import numpy as np

@@ -12,7 +12,7 @@ from gitindex.extract.tokens import MAX_TOKEN, subwords
 from gitindex.search.candidate import Candidate, Key
 from gitindex.search.parse import Query, last_name
 from gitindex.search.scope import Scope
-from gitindex.segment.lexical_index import Document, LexicalIndex
+from gitindex.segment.lexical_index import LexicalDocument, LexicalIndex
 
 if TYPE_CHECKING:
     import tantivy
@@ -198,7 +198,7 @@ class Words:
         return self._query.boolean_query([(self._occur.Must, query) for query in queries])
 
 
-def candidate(document: Document) -> Candidate:
+def candidate(document: LexicalDocument) -> Candidate:
     return Candidate(
         document.path,
         document.ordinal,

@@ -86,7 +86,7 @@ def _proposed(view: SnapshotView, request: Request) -> list[Note]:
         rows = view.select(_SESSION, (request.session,))
     elif plain := [tag for tag in map(_tag, request.tags) if _PLAIN.fullmatch(tag)]:
         parameters = {"match": f'topics : "{plain[0]}"', "like": f"%{plain[0].replace('_', '!_')}%"}
-        rows = view.select_either(_BY_WORD, f"{_LIKE} ESCAPE '!'", parameters)
+        rows = view.select_with_fallback(_BY_WORD, f"{_LIKE} ESCAPE '!'", parameters)
     else:
         rows = view.select(_SELECT if request.tags else _DATED)
     return [

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitindex.model.rows import Chunk
 
 MARKER_KIND = "gitindex_index_completion_v1"
-_BATCH = 4096
+_BATCH_ROWS = 4096
 _FILE_COLUMNS = ("path_key", "path_key_ci", "file_hash", "language")
 
 
@@ -69,7 +69,7 @@ class ChunkTableWriter:
     def __init__(self, path: Path, dimension: int, chunker_version: str) -> None:
         self._path = path
         self._dimension = dimension
-        self._chunker = chunker_version
+        self._chunker_version = chunker_version
         self._schema = table_schema(dimension)
         self._batches: list[pa.RecordBatch] = []
         self._files: list[tuple[str, str, str, str, int]] = []  # columns of a file, and its chunks
@@ -80,12 +80,12 @@ class ChunkTableWriter:
     def add(
         self, path: str, file_hash: str, language: str, chunks: Sequence[Chunk], vectors: Sequence[Any]
     ) -> None:
-        """Add one file's chunks; `vectors` has one row per chunk, or is empty without an embedder."""
+        """Add one file's chunks; `read_vectors` has one row per chunk, or is empty without an embedder."""
         self._files.append((path, paths.casefold_key(path), file_hash, language, len(chunks)))
         self._chunks.extend(chunks)
         self._vectors.extend(vectors)
         self.rows += len(chunks)
-        if len(self._chunks) >= _BATCH:
+        if len(self._chunks) >= _BATCH_ROWS:
             self._flush()
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
@@ -100,18 +100,18 @@ class ChunkTableWriter:
 
         self._flush()
         if marker is not None:
-            self._batches.append(self._marked(marker))
+            self._batches.append(self._marker_batch(marker))
         table = pa.Table.from_batches(self._batches, schema=self._schema)
         lance.write_dataset(table, str(self._path), data_storage_version="2.1")
         self._batches = []
 
-    def _marked(self, marker: dict[str, Any]) -> pa.RecordBatch:
+    def _marker_batch(self, marker: dict[str, Any]) -> pa.RecordBatch:
         import pyarrow as pa
 
         row: dict[str, Any] = dict.fromkeys(self._schema.names, "")
         row |= dict.fromkeys(("ordinal", "start_line", "end_line", "byte_start", "byte_end"), 0)
         row |= dict.fromkeys(("file_hash", "chunk_hash"), bytes(32))
-        row |= {"row_id": MARKER_KIND, "kind": MARKER_KIND, "chunker_version": self._chunker}
+        row |= {"row_id": MARKER_KIND, "kind": MARKER_KIND, "chunker_version": self._chunker_version}
         row["text"] = json.dumps(marker, sort_keys=True)
         if self._dimension:
             row["embedding"] = [0.0] * self._dimension
@@ -127,13 +127,13 @@ class ChunkTableWriter:
             zip(self._chunks[0]._fields, zip(*self._chunks, strict=True), strict=True)
         )
         columns |= self._file_columns()
-        columns["chunker_version"] = [self._chunker] * len(self._chunks)
+        columns["chunker_version"] = [self._chunker_version] * len(self._chunks)
         columns["chunk_id"] = [
             *map(ids.chunk_id, columns["chunk_hash"], columns["chunker_version"], columns["kind"])
         ]
         columns["row_id"] = [*map(ids.row_id, columns["path_key"], columns["chunk_id"], columns["ordinal"])]
-        columns["file_hash"] = _digests(columns["file_hash"])
-        columns["chunk_hash"] = _digests(columns["chunk_hash"])
+        columns["file_hash"] = _digest_array(columns["file_hash"])
+        columns["chunk_hash"] = _digest_array(columns["chunk_hash"])
         if self._dimension:
             columns["embedding"] = self._vector_column()
         arrays = [
@@ -161,7 +161,7 @@ class ChunkTableWriter:
         return pa.FixedSizeListArray.from_arrays(pa.array(flat), self._dimension)
 
 
-def _digests(hexadecimal: Sequence[str]) -> pa.Array:
+def _digest_array(hexadecimal: Sequence[str]) -> pa.Array:
     import pyarrow as pa
 
     data = pa.py_buffer(bytes.fromhex("".join(hexadecimal)))
@@ -179,29 +179,29 @@ def open_table(path: Path, dimension: int | None = None) -> Any:
     return table
 
 
-def find_schema_flaw(found: pa.Schema, dimension: int) -> str:
+def find_schema_flaw(schema: pa.Schema, dimension: int) -> str:
     """Where a table's schema differs from ChunkRow v1 with vectors of `dimension`; "" when nowhere. Reads no row."""
-    wanted = table_schema(dimension)
-    for field in wanted:
-        if field.name not in found.names:
+    expected = table_schema(dimension)
+    for field in expected:
+        if field.name not in schema.names:
             return f"has no column {field.name}"
-        if not found.field(field.name).equals(field):
-            return f"has a column {found.field(field.name)} instead of {field}"
-    surplus = [name for name in found.names if name not in wanted.names]
+        if not schema.field(field.name).equals(field):
+            return f"has a column {schema.field(field.name)} instead of {field}"
+    surplus = [name for name in schema.names if name not in expected.names]
     if surplus:
         return f"has a column {surplus[0]} that the schema does not know"
-    if found.names != wanted.names or found.metadata != wanted.metadata:
-        return f"has columns or metadata of another schema: {found.metadata or found.names}"
+    if schema.names != expected.names or schema.metadata != expected.metadata:
+        return f"has columns or metadata of another schema: {schema.metadata or schema.names}"
     return ""
 
 
 def count_markers(table: Any) -> int:
     """Completion markers among the rows of an open table. Reads the column of kinds."""
-    found: int = table.count_rows(filter=f"kind = '{MARKER_KIND}'")
-    return found
+    marker_count: int = table.count_rows(filter=f"kind = '{MARKER_KIND}'")
+    return marker_count
 
 
-def batches(
+def read_batches(
     path: Path, columns: list[str] | None = None, dimension: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Chunk rows without the marker, in table order."""
@@ -210,26 +210,26 @@ def batches(
 
 def read_marker(path: Path, dimension: int | None = None) -> dict[str, Any] | None:
     """The completion marker of a table, None when it has none. Raises what the probe raises."""
-    found = (
+    texts = (
         open_table(path, dimension)
         .to_table(columns=["text"], filter=f"kind = '{MARKER_KIND}'")
         .column("text")
         .to_pylist()
     )
-    if not found:
+    if not texts:
         return None
-    payload: dict[str, Any] = json.loads(found[0])
+    payload: dict[str, Any] = json.loads(texts[0])
     return payload
 
 
-def vectors(
+def read_vectors(
     path: Path, columns: list[str], dimension: int
 ) -> tuple[np.ndarray[Any, Any], dict[str, list[Any]]]:
     """All vectors of a table as one matrix, with the columns that name their rows."""
     import numpy as np
 
-    wanted = [*columns, "embedding"]
-    table = open_table(path, dimension).to_table(columns=wanted, filter=f"kind != '{MARKER_KIND}'")
+    read_columns = [*columns, "embedding"]
+    table = open_table(path, dimension).to_table(columns=read_columns, filter=f"kind != '{MARKER_KIND}'")
     column = table.column("embedding").combine_chunks()
     flat = column.flatten().to_numpy(zero_copy_only=False) if len(column) else np.empty(0, np.float32)
     return flat.reshape(-1, dimension), {name: table.column(name).to_pylist() for name in columns}

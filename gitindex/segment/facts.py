@@ -64,7 +64,7 @@ FILE_COLUMNS = (
     "path, blob, content, link, size, skip, language, lines, chunks, symbols, edges, entities, "
     "parse_error, truncated, file_hash, interface_hash, text_only"
 )
-_BLOCK = 64  # rows of a statement; older SQLite allows it 999 values
+_ROWS_PER_INSERT = 64  # rows of a statement; older SQLite allows it 999 values
 
 
 class FactsWriter:
@@ -83,27 +83,27 @@ class FactsWriter:
         self._db.executemany(
             "INSERT INTO meta VALUES (?, ?)", [("schema_version", version), ("segment_id", segment_id)]
         )
-        self._next = 1
+        self._next_file = 1
         self._callees: list[tuple[str, int, int]] = []
         self._identifiers: list[tuple[str, int, bytes]] = []
 
     def add(self, record: FileRecord, extraction: Extraction | None) -> None:
-        file = self._next
-        self._next += 1
+        file = self._next_file
+        self._next_file += 1
         self._db.execute(
             "INSERT INTO file VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (file, record.path, paths.casefold_key(record.path), *record[1:]),
         )
         if extraction is None:
             return
-        many = self._db.executemany
+        insert_many = self._db.executemany
         if extraction.symbols:
-            many(
+            insert_many(
                 "INSERT INTO symbol VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                [(file, at, *symbol) for at, symbol in enumerate(extraction.symbols)],
+                [(file, ordinal, *symbol) for ordinal, symbol in enumerate(extraction.symbols)],
             )
         if extraction.imports:
-            many(
+            insert_many(
                 "INSERT INTO import VALUES (?,?,?,?,?,?)",
                 [(file, at, *item) for at, item in enumerate(extraction.imports)],
             )
@@ -121,29 +121,29 @@ class FactsWriter:
                 (file, json.dumps(entity.topics), entity.summary, entity.created_at, entity.session_id),
             )
 
-    def copy(self, source: Path, live: Sequence[str]) -> None:
-        """Take the rows of `live` paths from another facts file as they are (compaction)."""
+    def copy(self, source: Path, live_paths: Sequence[str]) -> None:
+        """Take the rows of `live_paths` paths from another facts file as they are (compaction)."""
         self._db.execute("COMMIT")
         self._db.execute("ATTACH ? AS old", (f"file:{quote(str(source))}?mode=ro&immutable=1",))
         self._db.execute("BEGIN")
         self._db.execute("CREATE TEMP TABLE live (path TEXT PRIMARY KEY) WITHOUT ROWID")
-        self._db.executemany("INSERT INTO live VALUES (?)", [(path,) for path in live])
-        shift = self._next
+        self._db.executemany("INSERT INTO live VALUES (?)", [(path,) for path in live_paths])
+        first_file = self._next_file
         self._db.execute("CREATE TEMP TABLE moved (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")
         self._db.execute(
             "INSERT INTO moved SELECT f.id, ? + row_number() OVER (ORDER BY f.id) - 1 "
             "FROM old.file f JOIN live USING (path)",
-            (shift,),
+            (first_file,),
         )
         columns = "path, path_ci, " + FILE_COLUMNS.removeprefix("path, ")
         self._db.execute(
             f"INSERT INTO file SELECT m.new, {columns} FROM old.file f JOIN moved m ON m.old = f.id"  # noqa: S608
         )
-        for table, rest in _DEPENDENT.items():
+        for table, select_list in _DEPENDENT_COLUMNS.items():
             self._db.execute(
-                f"INSERT INTO {table} SELECT {rest} FROM old.{table} t JOIN moved m ON m.old = t.file"  # noqa: S608
+                f"INSERT INTO {table} SELECT {select_list} FROM old.{table} t JOIN moved m ON m.old = t.file"  # noqa: S608
             )
-        self._next += self._db.execute("SELECT count(*) FROM moved").fetchone()[0]
+        self._next_file += self._db.execute("SELECT count(*) FROM moved").fetchone()[0]
         self._db.execute("DROP TABLE moved")
         self._db.execute("DROP TABLE live")
         self._db.execute("COMMIT")
@@ -153,24 +153,24 @@ class FactsWriter:
     def finish(self) -> None:
         # By name alone: files came in ascending order, and sorting keeps it.
         self._callees.sort(key=itemgetter(0))
-        self._insert("callee", self._callees)
+        self._insert_rows("callee", self._callees)
         self._identifiers.sort(key=itemgetter(0))
-        self._insert("identifier", self._identifiers)
+        self._insert_rows("identifier", self._identifiers)
         self._db.execute("COMMIT")
         self._db.executescript(_INDEXES)
         self._index_entities()
         self._db.close()
 
-    def _insert(self, table: str, rows: Sequence[tuple[str, int, object]]) -> None:
+    def _insert_rows(self, table: str, rows: Sequence[tuple[str, int, object]]) -> None:
         """Many rows to a statement: that takes a third less time than one to each."""
-        whole = len(rows) - len(rows) % _BLOCK
-        flat = [*chain.from_iterable(rows[:whole])]
-        step = 3 * _BLOCK
+        full_rows = len(rows) - len(rows) % _ROWS_PER_INSERT
+        flat = [*chain.from_iterable(rows[:full_rows])]
+        step = 3 * _ROWS_PER_INSERT
         self._db.executemany(
-            f"INSERT INTO {table} VALUES {','.join(['(?,?,?)'] * _BLOCK)}",  # noqa: S608
-            (flat[at : at + step] for at in range(0, len(flat), step)),
+            f"INSERT INTO {table} VALUES {','.join(['(?,?,?)'] * _ROWS_PER_INSERT)}",  # noqa: S608
+            (flat[start : start + step] for start in range(0, len(flat), step)),
         )
-        self._db.executemany(f"INSERT INTO {table} VALUES (?,?,?)", rows[whole:])  # noqa: S608
+        self._db.executemany(f"INSERT INTO {table} VALUES (?,?,?)", rows[full_rows:])  # noqa: S608
 
     def _index_entities(self) -> None:
         """Full text over notes, where there are any and this SQLite has FTS5; readers do without it too (QU-5)."""
@@ -178,7 +178,7 @@ class FactsWriter:
             self._db.executescript(_ENTITY_FTS)
 
 
-_DEPENDENT = {
+_DEPENDENT_COLUMNS = {
     "symbol": "m.new, ordinal, name, qualified_name, kind, line, column, end_line, end_column, byte_start, "
     "byte_end, signature, doc, parent",
     "import": "m.new, ordinal, module, name, alias, line",
@@ -202,11 +202,11 @@ class Facts:
 
     def record(self, path: str) -> FileRecord | None:
         row = self._db.execute(f"SELECT {FILE_COLUMNS} FROM file WHERE path = ?", (path,)).fetchone()  # noqa: S608
-        return _record(row) if row else None
+        return _make_record(row) if row else None
 
-    def records(self, where: str = "1") -> Iterator[FileRecord]:
-        for row in self._db.execute(f"SELECT {FILE_COLUMNS} FROM file WHERE {where} ORDER BY path"):  # noqa: S608
-            yield _record(row)
+    def records(self, condition: str = "1") -> Iterator[FileRecord]:
+        for row in self._db.execute(f"SELECT {FILE_COLUMNS} FROM file WHERE {condition} ORDER BY path"):  # noqa: S608
+            yield _make_record(row)
 
     def paths(self) -> Iterator[str]:
         return (row[0] for row in self._db.execute("SELECT path FROM file"))
@@ -216,7 +216,7 @@ class Facts:
         files, rows = self._db.execute("SELECT count(*), ifnull(sum(chunks), 0) FROM file").fetchone()
         return files, rows
 
-    def folded(self, path_ci: str) -> list[str]:
+    def find_case_variants(self, path_ci: str) -> list[str]:
         """Paths that fold to the same key."""
         return [row[0] for row in self._db.execute("SELECT path FROM file WHERE path_ci = ?", (path_ci,))]
 
@@ -230,7 +230,7 @@ def has_fts5(db: sqlite3.Connection) -> bool:
     )
 
 
-def _record(row: tuple[object, ...]) -> FileRecord:
+def _make_record(row: tuple[object, ...]) -> FileRecord:
     record = FileRecord(*row)  # type: ignore[arg-type]
     return record._replace(
         link=bool(record.link), parse_error=bool(record.parse_error), truncated=bool(record.truncated)

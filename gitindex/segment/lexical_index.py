@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 META_LOCK = ".tantivy-meta.lock"
 LOCK_FILES = frozenset({".tantivy-writer.lock", META_LOCK})
 # Rewritten by every commit, so a clone copies instead of linking them.
-REWRITTEN = frozenset({"meta.json", ".managed.json"})
+REWRITTEN_FILES = frozenset({"meta.json", ".managed.json"})
 _SMALL_HEAP = 30_000_000
 _LARGE_HEAP = 256_000_000
-_NEARLY_FULL = 1 << 20
+_NEARLY_FULL_BYTES = 1 << 20
 
 
-class Document(NamedTuple):
+class LexicalDocument(NamedTuple):
     """What is stored of a chunk."""
 
     path: str
@@ -61,37 +61,37 @@ class LexicalWriter:
         import tantivy
 
         self._tantivy = tantivy
-        self._schema = _schema()
+        self._schema = _build_schema()
         self._path = path
-        self._gone: list[str] = []
-        self._adding = False
-        self._aside = lexicalparts.set_aside(path)
-        self._mergeable = lexicalparts.mergeable(path)
+        self._deleted_paths: list[str] = []
+        self._has_added = False
+        self._aside_path = lexicalparts.move_large_aside(path)
+        self._may_merge = lexicalparts.may_merge(path)
         index = tantivy.Index(self._schema, path=str(path), reuse=True)
         # One thread keeps up with the one that feeds it, and makes fewer, larger segments than two.
         self._writer = index.writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 1)
 
     def delete(self, path: str) -> None:
         """Raises RuntimeError after the first `add`: the delete could take away what was added."""
-        if self._adding:
+        if self._has_added:
             raise RuntimeError(f"{path} is deleted after documents were added")
         self._writer.delete_documents_by_term("path", path)
-        self._gone.append(path)
+        self._deleted_paths.append(path)
 
     def add(self, path: str, language: str, chunks: Sequence[Chunk]) -> None:
         path_terms = tokens.terms(path)
-        with self._told():
+        with self._detect_full_disk():
             self._begin_adding()
             for chunk in chunks:
-                self._writer.add_document(self._document(path, path_terms, language, chunk))
+                self._writer.add_document(self._make_document(path, path_terms, language, chunk))
 
     def _begin_adding(self) -> None:
         """An added document may start a merge at any time: see to it that no delete is pending then."""
-        if not self._adding and self._gone and self._mergeable:
+        if not self._has_added and self._deleted_paths and self._may_merge:
             self._writer.commit()
-        self._adding = True
+        self._has_added = True
 
-    def _document(self, path: str, path_terms: str, language: str, chunk: Chunk) -> tantivy.Document:
+    def _make_document(self, path: str, path_terms: str, language: str, chunk: Chunk) -> tantivy.Document:
         document = self._tantivy.Document()
         document.add_text("path", path)
         document.add_unsigned("ordinal", chunk.ordinal)
@@ -110,31 +110,31 @@ class LexicalWriter:
 
     def finish(self) -> None:
         """Commit and wait for merges, so that the directory does not change any more."""
-        with self._told():
+        with self._detect_full_disk():
             self._writer.commit()
             self._writer.wait_merging_threads()
-            if self._aside is not None:
-                self._delete_from(self._aside)
-                lexicalparts.bring_back(self._path, self._aside)
+            if self._aside_path is not None:
+                self._delete_from_aside(self._aside_path)
+                lexicalparts.rejoin(self._path, self._aside_path)
 
-    def _delete_from(self, aside: Path) -> None:
+    def _delete_from_aside(self, aside: Path) -> None:
         """Let deletes reach the segments that stand aside."""
-        if not self._gone:
+        if not self._deleted_paths:
             return
         writer = self._tantivy.Index(self._schema, path=str(aside), reuse=True).writer(_SMALL_HEAP, 1)
-        for path in self._gone:
+        for path in self._deleted_paths:
             writer.delete_documents_by_term("path", path)
         writer.commit()
         writer.wait_merging_threads()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _detect_full_disk(self) -> Iterator[None]:
         """A writer thread that ran out of disk only says that it died: look, while the disk is still full."""
         try:
             yield
         except ValueError as error:
-            left = os.statvfs(self._path)
-            if left.f_bavail * left.f_frsize < _NEARLY_FULL:
+            disk = os.statvfs(self._path)
+            if disk.f_bavail * disk.f_frsize < _NEARLY_FULL_BYTES:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path)) from error
             raise
 
@@ -144,7 +144,7 @@ class LexicalIndex:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._index, self._links = _open(path)
+            self._index, self._link_dir = _open_index(path)
         except ValueError as error:
             raise StoreCorrupt(
                 f"lexical index {path} cannot be opened: {error}", hint="gitindex repair"
@@ -153,33 +153,35 @@ class LexicalIndex:
         self._searcher = self._index.searcher()
 
     @property
-    def documents(self) -> int:
+    def document_count(self) -> int:
         return int(self._searcher.num_docs)
 
-    def search(self, query: tantivy.Query, limit: int) -> list[tuple[float, Document]]:
+    def search(self, query: tantivy.Query, limit: int) -> list[tuple[float, LexicalDocument]]:
         """Best documents; equal scores in a stable order."""
         hits = self._searcher.search(query, limit, count=False).hits
-        found = [(float(score), _document(self._searcher.doc(address))) for score, address in hits]
-        found.sort(key=lambda hit: (-hit[0], hit[1].path, hit[1].ordinal))
-        return found
+        scored_documents = [
+            (float(score), _read_document(self._searcher.doc(address))) for score, address in hits
+        ]
+        scored_documents.sort(key=lambda hit: (-hit[0], hit[1].path, hit[1].ordinal))
+        return scored_documents
 
     def count(self, query: tantivy.Query) -> int:
         return int(self._searcher.search(query, 1, count=True).count)
 
-    def all(self) -> Iterator[Document]:
+    def iter_documents(self) -> Iterator[LexicalDocument]:
         import tantivy
 
-        if not self.documents:
+        if not self.document_count:
             return
-        hits = self._searcher.search(tantivy.Query.all_query(), self.documents, count=False).hits
+        hits = self._searcher.search(tantivy.Query.all_query(), self.document_count, count=False).hits
         for _, address in hits:
-            yield _document(self._searcher.doc(address))
+            yield _read_document(self._searcher.doc(address))
 
     def terms_with_prefix(self, field: str, prefix: str, limit: int) -> list[str]:
         return [term for term, _ in self._searcher.terms_with_prefix(field, prefix, limit=limit)]
 
 
-def _open(path: Path) -> tuple[Any, TemporaryDirectory[str] | None]:
+def _open_index(path: Path) -> tuple[Any, TemporaryDirectory[str] | None]:
     """Tantivy locks a file in the directory before it reads. Where we may not write, it gets links of our own."""
     import tantivy
 
@@ -190,10 +192,10 @@ def _open(path: Path) -> tuple[Any, TemporaryDirectory[str] | None]:
             raise
     from tempfile import TemporaryDirectory  # late: few stores are read-only (UI-3)
 
-    links = TemporaryDirectory(prefix="gitindex-lexical-")
-    for file in files(path):
-        os.symlink(file.absolute(), Path(links.name, file.name))
-    return tantivy.Index.open(links.name), links
+    link_dir = TemporaryDirectory(prefix="gitindex-lexical-")
+    for file in list_files(path):
+        os.symlink(file.absolute(), Path(link_dir.name, file.name))
+    return tantivy.Index.open(link_dir.name), link_dir
 
 
 def create(path: Path) -> None:
@@ -201,15 +203,15 @@ def create(path: Path) -> None:
     import tantivy
 
     path.mkdir(parents=True, exist_ok=True)
-    tantivy.Index(_schema(), path=str(path), reuse=False)
+    tantivy.Index(_build_schema(), path=str(path), reuse=False)
 
 
-def files(path: Path) -> list[Path]:
+def list_files(path: Path) -> list[Path]:
     """The files that make up the index, sorted."""
     return sorted(entry for entry in path.iterdir() if entry.name not in LOCK_FILES)
 
 
-def _schema() -> tantivy.Schema:
+def _build_schema() -> tantivy.Schema:
     import tantivy
 
     builder = tantivy.SchemaBuilder()
@@ -237,20 +239,20 @@ def _name_and_parts(name: str) -> str:
     return " ".join(dict.fromkeys((name.lower(), *tokens.subwords(name))))
 
 
-def _document(stored: Any) -> Document:
+def _read_document(stored: Any) -> LexicalDocument:
     fields = stored.to_dict()
 
-    def one(name: str) -> Any:
+    def first_value(name: str) -> Any:
         return fields[name][0]
 
-    return Document(
-        path=one("path"),
-        ordinal=one("ordinal"),
-        kind=one("kind"),
-        language=one("language"),
-        start_line=one("start_line"),
-        end_line=one("end_line"),
-        symbol=bytes(one("symbol")).decode("utf-8", "replace"),
-        symbol_kind=one("symbol_kind"),
-        text=bytes(one("body")).decode("utf-8", "replace"),
+    return LexicalDocument(
+        path=first_value("path"),
+        ordinal=first_value("ordinal"),
+        kind=first_value("kind"),
+        language=first_value("language"),
+        start_line=first_value("start_line"),
+        end_line=first_value("end_line"),
+        symbol=bytes(first_value("symbol")).decode("utf-8", "replace"),
+        symbol_kind=first_value("symbol_kind"),
+        text=bytes(first_value("body")).decode("utf-8", "replace"),
     )

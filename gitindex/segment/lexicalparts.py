@@ -13,69 +13,69 @@ from typing import Any
 
 META = "meta.json"
 MANAGED = ".managed.json"
-_MERGE_AT = 8  # Tantivy's own number
-_KEEP = _MERGE_AT - 2
-_LARGE = 16  # a segment is large when it holds this fraction of all documents
+_MERGE_SEGMENTS = 8  # Tantivy's own number
+_MAX_ASIDE = _MERGE_SEGMENTS - 2
+_LARGE_DIVISOR = 16  # a segment is large when it holds this fraction of all documents
 
 
-def set_aside(path: Path) -> Path | None:
+def move_large_aside(path: Path) -> Path | None:
     """Move the large segments into an index of their own below `path`; None when no merge threatens them."""
-    meta = _read(path)
+    meta = _read_meta(path)
     segments = meta["segments"]
-    if len(segments) < _KEEP:
+    if len(segments) < _MAX_ASIDE:
         return None
-    least = sum(one["max_doc"] for one in segments) / _LARGE
+    min_documents = sum(segment["max_doc"] for segment in segments) / _LARGE_DIVISOR
     by_size = sorted(segments, key=lambda one: -int(one["max_doc"]))
-    large = [one for one in by_size[:_KEEP] if one["max_doc"] >= least]
+    large = [one for one in by_size[:_MAX_ASIDE] if one["max_doc"] >= min_documents]
     aside = path / "aside"
     aside.mkdir()
-    _move(path, aside, [_stem(one) for one in large])
-    for folder, chosen in ((aside, large), (path, [one for one in segments if one not in large])):
-        _write(folder, {**meta, "segments": chosen})
+    _move_files(path, aside, [_file_stem(one) for one in large])
+    for folder, part in ((aside, large), (path, [one for one in segments if one not in large])):
+        _write_meta(folder, {**meta, "segments": part})
     return aside
 
 
-def bring_back(path: Path, aside: Path) -> None:
+def rejoin(path: Path, aside: Path) -> None:
     """Make both parts one index again."""
-    young, large = _read(path), _read(aside)
-    _move(aside, path, [_stem(one) for one in large["segments"]])
-    for left in aside.iterdir():
-        left.unlink()
+    small, large = _read_meta(path), _read_meta(aside)
+    _move_files(aside, path, [_file_stem(segment) for segment in large["segments"]])
+    for leftover in aside.iterdir():
+        leftover.unlink()
     aside.rmdir()
-    opstamp = max(young["opstamp"], large["opstamp"])
-    _write(path, {**young, "segments": [*large["segments"], *young["segments"]], "opstamp": opstamp})
+    opstamp = max(small["opstamp"], large["opstamp"])
+    _write_meta(path, {**small, "segments": [*large["segments"], *small["segments"]], "opstamp": opstamp})
 
 
-def mergeable(path: Path) -> bool:
+def may_merge(path: Path) -> bool:
     """Whether Tantivy may merge committed segments as soon as something is added."""
-    return len(_read(path)["segments"]) >= _MERGE_AT
+    return len(_read_meta(path)["segments"]) >= _MERGE_SEGMENTS
 
 
-def dead_share(path: Path) -> float:
+def deleted_fraction(path: Path) -> float:
     """How much of the index is documents that were deleted but are still stored."""
-    segments = _read(path)["segments"]
-    stored = sum(one["max_doc"] for one in segments)
+    segments = _read_meta(path)["segments"]
+    stored = sum(segment["max_doc"] for segment in segments)
     dead = sum((one.get("deletes") or {}).get("num_deleted_docs", 0) for one in segments)
     return dead / stored if stored else 0.0
 
 
-def _move(source: Path, target: Path, stems: list[str]) -> None:
+def _move_files(source: Path, target: Path, stems: list[str]) -> None:
     for file in list(source.iterdir()):
         if file.is_file() and file.name.split(".")[0] in stems:
             file.rename(target / file.name)
 
 
-def _stem(segment: dict[str, Any]) -> str:
+def _file_stem(segment: dict[str, Any]) -> str:
     """A segment's files are named by its id without dashes."""
     return str(segment["segment_id"]).replace("-", "")
 
 
-def _read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((path / META).read_bytes())
-    return found
+def _read_meta(path: Path) -> dict[str, Any]:
+    meta: dict[str, Any] = json.loads((path / META).read_bytes())
+    return meta
 
 
-def _write(path: Path, meta: dict[str, Any]) -> None:
+def _write_meta(path: Path, meta: dict[str, Any]) -> None:
     """The list of segments, and of the files that Tantivy may collect when they are merged away."""
     (path / META).write_text(json.dumps(meta))
     names = {META} | {

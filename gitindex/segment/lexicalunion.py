@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import IntegrityError
-from gitindex.segment.lexical_index import REWRITTEN, files
+from gitindex.segment.lexical_index import REWRITTEN_FILES, list_files
 
-Link = Callable[[Path, Path], object]
+LinkFile = Callable[[Path, Path], object]
 
 
-def unite(sources: Sequence[Path], target: Path, link: Link) -> list[tuple[Path, Path]]:
+def unite(sources: Sequence[Path], target: Path, link: LinkFile) -> list[tuple[Path, Path]]:
     """Make `target` the union of `sources`; returns (source, linked file) pairs.
 
     Raises IntegrityError when the indexes are not of one kind, or share a segment.
@@ -25,24 +25,24 @@ def unite(sources: Sequence[Path], target: Path, link: Link) -> list[tuple[Path,
     target.mkdir(parents=True)
     metas = [json.loads((source / "meta.json").read_bytes()) for source in sources]
     segments = [segment for meta in metas for segment in meta["segments"]]
-    if len({_kind(meta) for meta in metas}) != 1 or len({one["segment_id"] for one in segments}) != len(
-        segments
-    ):
+    if len({_schema_key(meta) for meta in metas}) != 1 or len(
+        {segment["segment_id"] for segment in segments}
+    ) != len(segments):
         raise IntegrityError("these lexical indexes cannot be one", hint="gitindex build --full")
     pairs = [
         (path, target / path.name)
         for source in sources
-        for path in files(source)
-        if path.name not in REWRITTEN
+        for path in list_files(source)
+        if path.name not in REWRITTEN_FILES
     ]
     for path, copy in pairs:
         link(path, copy)
-    whole = {**metas[0], "segments": segments, "opstamp": max(meta["opstamp"] for meta in metas)}
-    (target / "meta.json").write_text(json.dumps(whole))
+    union_meta = {**metas[0], "segments": segments, "opstamp": max(meta["opstamp"] for meta in metas)}
+    (target / "meta.json").write_text(json.dumps(union_meta))
     managed = ["meta.json", *(copy.name for _, copy in pairs)]
     (target / ".managed.json").write_text(json.dumps(sorted(managed)))
     return pairs
 
 
-def _kind(meta: dict[str, Any]) -> str:
+def _schema_key(meta: dict[str, Any]) -> str:
     return json.dumps([meta.get("index_settings"), meta["schema"]], sort_keys=True)

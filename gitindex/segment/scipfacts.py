@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from gitindex.segment.scipsymbols import Places, Symbols
+    from gitindex.segment.scipsymbols import DocumentPositions, SymbolColumns
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -43,13 +43,13 @@ CREATE TABLE scip_links (
   PRIMARY KEY (target, symbol, file)) WITHOUT ROWID;
 CREATE TABLE scip_external (hash INTEGER PRIMARY KEY, text BLOB NOT NULL);
 """
-_LINK = struct.Struct("<qqB")
-_HEAD = "file, path, blob, context, digest, interface, syntax, unresolved, demoted"
+_LINK_STRUCT = struct.Struct("<qqB")
+_HEADER_COLUMNS = "file, path, blob, context, digest, interface, syntax, unresolved, demoted"
 _BATCH_OCCURRENCES = 50_000
-Link = tuple[int, int, int]  # symbol, target, flags
+SymbolLink = tuple[int, int, int]  # symbol, target, flags
 
 
-class ScipFile(NamedTuple):
+class DocumentHeader(NamedTuple):
     """A document without its positions. `blob` is what it was made from; "" hides older documents of the path."""
 
     file: int
@@ -63,7 +63,7 @@ class ScipFile(NamedTuple):
     demoted: int
 
 
-class Positions(Protocol):
+class PackableDocument(Protocol):
     """What the writer needs of a decoded document."""
 
     @property
@@ -77,7 +77,7 @@ class Positions(Protocol):
     @property
     def definitions(self) -> npt.NDArray[np.int32]: ...
     @property
-    def relationships(self) -> list[Link]: ...
+    def relationships(self) -> list[SymbolLink]: ...
     @property
     def hover(self) -> bytes: ...
     @property
@@ -86,7 +86,7 @@ class Positions(Protocol):
     def unresolved(self) -> int: ...
 
 
-class Packed(NamedTuple):
+class PackedDocument(NamedTuple):
     """A document in stored form, not yet numbered."""
 
     path: str
@@ -96,7 +96,7 @@ class Packed(NamedTuple):
     occurrences: bytes
     definitions: bytes
     hover: bytes
-    links: tuple[Link, ...]
+    links: tuple[SymbolLink, ...]
 
     @property
     def digest(self) -> bytes:
@@ -108,42 +108,44 @@ class Packed(NamedTuple):
         return value.digest()
 
 
-class Ready(NamedTuple):
+class StorableDocument(NamedTuple):
     """A document in stored form, with what the positions of its symbols are gathered from."""
 
-    packed: Packed
+    packed: PackedDocument
     hashes: npt.NDArray[np.int64]
     positions: npt.NDArray[np.int32]  # of global symbols: number within hashes, line, column, flags
 
 
-def pack(documents: Iterable[Positions]) -> Iterator[Ready]:
+def pack_documents(documents: Iterable[PackableDocument]) -> Iterator[StorableDocument]:
     """Documents in stored form, many at once: calls cost more than work."""
-    batch: list[Positions] = []
-    weight = 0
+    batch: list[PackableDocument] = []
+    occurrence_count = 0
     for document in documents:
         batch.append(document)
-        weight += len(document.occurrences)
-        if weight >= _BATCH_OCCURRENCES:
-            yield from _pack(batch)
-            batch, weight = [], 0
+        occurrence_count += len(document.occurrences)
+        if occurrence_count >= _BATCH_OCCURRENCES:
+            yield from _pack_batch(batch)
+            batch, occurrence_count = [], 0
     if batch:
-        yield from _pack(batch)
+        yield from _pack_batch(batch)
 
 
-def _pack(batch: list[Positions]) -> Iterator[Ready]:
+def _pack_batch(batch: list[PackableDocument]) -> Iterator[StorableDocument]:
     import zstandard
 
     from gitindex.scip import packing
 
     compressor = zstandard.ZstdCompressor(level=3)
-    found = packing.pack_files([(doc.hashes, doc.locals, doc.occurrences) for doc in batch])
-    defined = packing.pack_definitions([doc.definitions for doc in batch])
-    parts = _positions(batch)
-    for doc, occurrences, definitions, part in zip(batch, found, defined, parts, strict=True):
+    packed_occurrences = packing.pack_files([(doc.hashes, doc.locals, doc.occurrences) for doc in batch])
+    packed_definitions = packing.pack_definitions([doc.definitions for doc in batch])
+    positions_by_document = _collect_global_positions(batch)
+    for doc, occurrences, definitions, positions in zip(
+        batch, packed_occurrences, packed_definitions, positions_by_document, strict=True
+    ):
         quality = (
-            part[:, 3] >> fact_postings.QUALITY_SHIFT
+            positions[:, 3] >> fact_postings.QUALITY_SHIFT
         )  # only texts of global symbols are ever contradicted
-        packed = Packed(
+        packed_document = PackedDocument(
             doc.path,
             doc.interface_hash,
             doc.unresolved,
@@ -153,19 +155,19 @@ def _pack(batch: list[Positions]) -> Iterator[Ready]:
             compressor.compress(doc.hover),
             tuple(sorted(set(doc.relationships))),
         )
-        yield Ready(packed, doc.hashes, part)
+        yield StorableDocument(packed_document, doc.hashes, positions)
 
 
-def _positions(batch: list[Positions]) -> list[npt.NDArray[np.int32]]:
+def _collect_global_positions(batch: list[PackableDocument]) -> list[npt.NDArray[np.int32]]:
     """`Ready.positions` of each document."""
     import numpy as np
 
     rows = np.concatenate([doc.occurrences for doc in batch])
     counts = [len(doc.occurrences) for doc in batch]
-    known = rows[:, 0] < np.repeat([len(doc.hashes) for doc in batch], counts)  # the rest are locals
-    bounds = np.concatenate(([0], np.cumsum(known)))[np.cumsum(counts)].tolist()
-    kept = rows[known][:, [0, 1, 2, 5]]
-    return [kept[start:stop] for start, stop in zip([0, *bounds], bounds, strict=False)]
+    is_global = rows[:, 0] < np.repeat([len(doc.hashes) for doc in batch], counts)  # the rest are locals
+    bounds = np.concatenate(([0], np.cumsum(is_global)))[np.cumsum(counts)].tolist()
+    global_rows = rows[is_global][:, [0, 1, 2, 5]]
+    return [global_rows[start:stop] for start, stop in zip([0, *bounds], bounds, strict=False)]
 
 
 class ScipWriter:
@@ -184,19 +186,19 @@ class ScipWriter:
             "INSERT INTO meta VALUES (?, ?)", [("schema_version", version), ("segment_id", segment_id)]
         )
         self.files = 0
-        self._linked: set[int] = set()
-        self._places: list[Places] = []
+        self._linked_hashes: set[int] = set()
+        self._document_positions: list[DocumentPositions] = []
 
-    def add(self, ready: Ready, *, blob: str, context: str, syntax: str) -> None:
-        file = self._insert(ready.packed, blob, context, syntax)
-        self._places.append((file, ready.hashes, ready.positions))
-        self._linked.update(value for link in ready.packed.links for value in link[:2])
+    def add(self, storable: StorableDocument, *, blob: str, context: str, syntax: str) -> None:
+        file = self._insert_document(storable.packed, blob, context, syntax)
+        self._document_positions.append((file, storable.hashes, storable.positions))
+        self._linked_hashes.update(value for link in storable.packed.links for value in link[:2])
 
-    def bury(self, path: str, context: str) -> None:
+    def add_tombstone(self, path: str, context: str) -> None:
         """Hide the path's documents in older segments."""
-        self._insert(Packed(path, "", 0, 0, b"", b"", b"", ()), "", context, "")
+        self._insert_document(PackedDocument(path, "", 0, 0, b"", b"", b"", ()), "", context, "")
 
-    def _insert(self, packed: Packed, blob: str, context: str, syntax: str) -> int:
+    def _insert_document(self, packed: PackedDocument, blob: str, context: str, syntax: str) -> int:
         self.files += 1
         row = (
             self.files,
@@ -216,21 +218,23 @@ class ScipWriter:
         )
         return self.files
 
-    def finish(self, named: Sequence[Symbols], external: Iterable[tuple[int, bytes]] = ()) -> None:
-        """`named`: symbols, those of other documents are left out; `external`: hover texts by hash."""
+    def finish(
+        self, symbol_columns: Sequence[SymbolColumns], external_hovers: Iterable[tuple[int, bytes]] = ()
+    ) -> None:
+        """`find_by_short_name`: symbols, those of other documents are left out; `external_hover`: hover texts by hash."""
         from concurrent.futures import ThreadPoolExecutor
 
-        from gitindex.segment.scipsymbols import Gathered
+        from gitindex.segment.scipsymbols import UsedSymbols
 
-        found = Gathered(named, self._places, self._linked)
-        with ThreadPoolExecutor(1) as aside:  # compressing leaves the interpreter to others
-            packed = aside.submit(list, symbol_strings.pack_names(found.texts))
-            self._db.executemany("INSERT INTO scip_symbols VALUES (?,?)", found.by_hash())
-            self._db.executemany("INSERT INTO scip_short VALUES (?,?)", found.by_name())
-            self._db.executemany("INSERT INTO scip_names VALUES (?,?)", enumerate(packed.result()))
-        used = set(found.hashes.tolist()) | self._linked
-        kept = sorted((value, text) for value, text in external if value in used)
-        self._db.executemany("INSERT OR IGNORE INTO scip_external VALUES (?,?)", kept)
+        used_symbols = UsedSymbols(symbol_columns, self._document_positions, self._linked_hashes)
+        with ThreadPoolExecutor(1) as executor:  # compressing leaves the interpreter to others
+            packed_names = executor.submit(list, symbol_strings.pack_names(used_symbols.texts))
+            self._db.executemany("INSERT INTO scip_symbols VALUES (?,?)", used_symbols.pack_by_hash())
+            self._db.executemany("INSERT INTO scip_short VALUES (?,?)", used_symbols.pack_by_name())
+            self._db.executemany("INSERT INTO scip_names VALUES (?,?)", enumerate(packed_names.result()))
+        used_hashes = set(used_symbols.hashes.tolist()) | self._linked_hashes
+        used_hovers = sorted((value, text) for value, text in external_hovers if value in used_hashes)
+        self._db.executemany("INSERT OR IGNORE INTO scip_external VALUES (?,?)", used_hovers)
         self._db.execute("COMMIT")
         self._db.close()
 
@@ -243,42 +247,42 @@ class ScipFacts:
 
     def __init__(self, path: Path) -> None:
         self._db = open_immutable(path, "scip_facts")
-        self._blocks: dict[int, list[bytes]] = {}
+        self._name_blocks: dict[int, list[bytes]] = {}
 
     def close(self) -> None:
         self._db.close()
 
-    def files(self) -> Iterator[ScipFile]:
-        for row in self._db.execute(f"SELECT {_HEAD} FROM scip_files ORDER BY file"):  # noqa: S608
-            yield ScipFile(*row)
+    def documents(self) -> Iterator[DocumentHeader]:
+        for row in self._db.execute(f"SELECT {_HEADER_COLUMNS} FROM scip_files ORDER BY file"):  # noqa: S608
+            yield DocumentHeader(*row)
 
-    def file(self, path: str) -> ScipFile | None:
-        row = self._one(f"SELECT {_HEAD} FROM scip_files WHERE path = ?", path)  # noqa: S608
-        return None if row is None else ScipFile(*row)
+    def find_document(self, path: str) -> DocumentHeader | None:
+        row = self._fetch_one(f"SELECT {_HEADER_COLUMNS} FROM scip_files WHERE path = ?", path)  # noqa: S608
+        return None if row is None else DocumentHeader(*row)
 
-    def numbered(self, file: int) -> ScipFile:
-        row = self._one(f"SELECT {_HEAD} FROM scip_files WHERE file = ?", file)  # noqa: S608
+    def document_by_number(self, file: int) -> DocumentHeader:
+        row = self._fetch_one(f"SELECT {_HEADER_COLUMNS} FROM scip_files WHERE file = ?", file)  # noqa: S608
         if row is None:
             raise StoreCorrupt(f"scip facts name document {file}, which is not there", hint="gitindex repair")
-        return ScipFile(*row)
+        return DocumentHeader(*row)
 
     def occurrences(self, file: int) -> FileBlob:
-        return fact_postings.open_file(self._blob("occurrences", file))
+        return fact_postings.open_file(self._read_column("occurrences", file))
 
     def definitions(self, file: int) -> Iterator[tuple[int, ...]]:
-        return fact_postings.unpack_definitions(self._blob("definitions", file))
+        return fact_postings.unpack_definitions(self._read_column("definitions", file))
 
     def hover(self, file: int) -> bytes:
         """As `semantic.describe` reads it."""
         import zstandard
 
         return zstandard.ZstdDecompressor().decompress(
-            self._blob("hover", file), max_output_size=256 * 1024 * 1024
+            self._read_column("hover", file), max_output_size=256 * 1024 * 1024
         )
 
     def postings(self, symbol: int) -> Iterator[Posting]:
-        found = self._value("scip_symbols", "hash", symbol)
-        return iter(()) if found is None else fact_postings.unpack_symbol(found)
+        packed_positions = self._find_in_block("scip_symbols", "hash", symbol)
+        return iter(()) if packed_positions is None else fact_postings.unpack_symbol(packed_positions)
 
     def symbols(self) -> Iterator[tuple[int, bytes]]:
         """Hash and packed positions of every symbol, ascending."""
@@ -286,8 +290,8 @@ class ScipFacts:
             yield from blocks.items(block)
 
     def name(self, symbol: int) -> bytes | None:
-        found = self._value("scip_symbols", "hash", symbol)
-        return None if found is None else self._string(fact_postings.name_of(found))
+        packed_positions = self._find_in_block("scip_symbols", "hash", symbol)
+        return None if packed_positions is None else self._read_name(fact_postings.name_of(packed_positions))
 
     def names(self) -> Iterator[tuple[int, bytes]]:
         """Hash and string of every symbol."""
@@ -295,55 +299,61 @@ class ScipFacts:
             for text in symbol_strings.unpack_names(block):
                 yield symbol_grammar.hash64(text), text
 
-    def named(self, short: bytes) -> list[bytes]:
+    def find_by_short_name(self, short: bytes) -> list[bytes]:
         """Symbols whose last descriptor has this name."""
-        found = self._value("scip_short", "key", symbol_grammar.hash64(short))
-        return [] if found is None else [self._string(at) for at in accumulate(fact_postings.varints(found))]
+        packed_numbers = self._find_in_block("scip_short", "key", symbol_grammar.hash64(short))
+        return (
+            []
+            if packed_numbers is None
+            else [self._read_name(number) for number in accumulate(fact_postings.varints(packed_numbers))]
+        )
 
-    def links(self, target: int) -> list[tuple[int, int, int]]:
+    def find_links(self, target: int) -> list[tuple[int, int, int]]:
         """(symbol, document, flags) of what relates to `target`."""
         sql = "SELECT symbol, file, flags FROM scip_links WHERE target = ?"
         return list(self._db.execute(sql, (target,)))
 
-    def external(self, symbol: int) -> bytes | None:
-        row = self._one("SELECT text FROM scip_external WHERE hash = ?", symbol)
+    def external_hover(self, symbol: int) -> bytes | None:
+        row = self._fetch_one("SELECT text FROM scip_external WHERE hash = ?", symbol)
         return None if row is None else row[0]
 
-    def externals(self) -> Iterator[tuple[int, bytes]]:
+    def external_hovers(self) -> Iterator[tuple[int, bytes]]:
         yield from self._db.execute("SELECT hash, text FROM scip_external")
 
-    def packed(self, head: ScipFile) -> Packed:
+    def read_packed(self, header: DocumentHeader) -> PackedDocument:
         """The document in stored form, for a merge."""
         columns = "occurrences, definitions, hover, links"
-        row = self._one(f"SELECT {columns} FROM scip_files WHERE file = ?", head.file)  # noqa: S608
+        row = self._fetch_one(f"SELECT {columns} FROM scip_files WHERE file = ?", header.file)  # noqa: S608
         assert row is not None
-        counts = (head.unresolved, head.demoted)
-        return Packed(head.path, head.interface, *counts, row[0], row[1], row[2], _unpack_links(row[3]))
+        counts = (header.unresolved, header.demoted)
+        return PackedDocument(
+            header.path, header.interface, *counts, row[0], row[1], row[2], _unpack_links(row[3])
+        )
 
-    def _blob(self, column: str, file: int) -> bytes:
-        row = self._one(f"SELECT {column} FROM scip_files WHERE file = ?", file)  # noqa: S608
+    def _read_column(self, column: str, file: int) -> bytes:
+        row = self._fetch_one(f"SELECT {column} FROM scip_files WHERE file = ?", file)  # noqa: S608
         return b"" if row is None else row[0]
 
-    def _string(self, number: int) -> bytes:
-        block, at = divmod(number, symbol_strings.BLOCK)
-        if block not in self._blocks:
-            row = self._one("SELECT data FROM scip_names WHERE block = ?", block)
-            self._blocks[block] = symbol_strings.unpack_names(row[0]) if row else []
-        return self._blocks[block][at]
+    def _read_name(self, number: int) -> bytes:
+        block, offset = divmod(number, symbol_strings.BLOCK)
+        if block not in self._name_blocks:
+            row = self._fetch_one("SELECT data FROM scip_names WHERE block = ?", block)
+            self._name_blocks[block] = symbol_strings.unpack_names(row[0]) if row else []
+        return self._name_blocks[block][offset]
 
-    def _value(self, table: str, column: str, key: int) -> bytes | None:
+    def _find_in_block(self, table: str, column: str, key: int) -> bytes | None:
         """From the one block that may hold the key."""
         sql = f"SELECT block FROM {table} WHERE {column} <= ? ORDER BY {column} DESC LIMIT 1"  # noqa: S608
-        row = self._one(sql, key)
+        row = self._fetch_one(sql, key)
         return None if row is None else blocks.find(row[0], key)
 
-    def _one(self, sql: str, value: object) -> Any:
+    def _fetch_one(self, sql: str, value: object) -> Any:
         return self._db.execute(sql, (value,)).fetchone()
 
 
-def _pack_links(links: Sequence[Link]) -> bytes:
-    return b"".join(_LINK.pack(*link) for link in links)
+def _pack_links(links: Sequence[SymbolLink]) -> bytes:
+    return b"".join(_LINK_STRUCT.pack(*link) for link in links)
 
 
-def _unpack_links(blob: bytes) -> tuple[Link, ...]:
-    return tuple(_LINK.iter_unpack(blob))
+def _unpack_links(blob: bytes) -> tuple[SymbolLink, ...]:
+    return tuple(_LINK_STRUCT.iter_unpack(blob))

@@ -7,44 +7,44 @@ from pathlib import Path
 
 from gitindex.scip import fact_postings
 from gitindex.scip.symbol_grammar import hash64, tail_name
-from gitindex.segment.scipfacts import Ready, ScipFacts, ScipFile, ScipWriter
+from gitindex.segment.scipfacts import DocumentHeader, ScipFacts, ScipWriter, StorableDocument
 
 
 def merge(
     target: Path,
     segment_id: str,
-    sources: Iterable[tuple[ScipFacts, list[ScipFile]]],
-    buried: Iterable[ScipFile] = (),
+    sources: Iterable[tuple[ScipFacts, list[DocumentHeader]]],
+    hidden_documents: Iterable[DocumentHeader] = (),
 ) -> tuple[int, int]:
     """Write `target` from the listed documents; how many documents and occurrences it holds.
 
-    `buried`: paths whose documents in older segments must stay hidden though none replaces them.
+    `hidden_documents`: paths whose documents in older segments must stay hidden though none replaces them.
     """
     import numpy as np
 
-    from gitindex.segment.scipsymbols import Symbols
+    from gitindex.segment.scipsymbols import SymbolColumns
 
     writer = ScipWriter(target, segment_id)
-    named: dict[int, bytes] = {}
+    names_by_hash: dict[int, bytes] = {}
     occurrences = 0
-    external: dict[int, bytes] = {}
+    external_hovers: dict[int, bytes] = {}
     for facts, documents in sources:
         if not documents:
             continue
-        for head in documents:
-            packed = facts.packed(head)
-            file = fact_postings.open_file(packed.occurrences)
-            rows = np.array(list(fact_postings.occurrences_of(file)), np.int32).reshape(-1, 6)
-            positions = rows[rows[:, 0] < len(file.hashes)][:, [0, 1, 2, 5]]
-            ready = Ready(packed, np.array(file.hashes, np.int64), positions)
-            writer.add(ready, blob=head.blob, context=head.context, syntax=head.syntax)
-            occurrences += file.total
-        named.update(facts.names())
-        external.update(facts.externals())
-    for head in buried:
-        writer.bury(head.path, head.context)
-    keys = [hash64(tail_name(text)) for text in named.values()]
-    hashes = np.fromiter(named, np.int64, len(named))
-    symbols = Symbols(hashes, list(named.values()), np.array(keys, np.int64))
-    writer.finish([symbols], external.items())
+        for header in documents:
+            packed = facts.read_packed(header)
+            file_blob = fact_postings.open_file(packed.occurrences)
+            rows = np.array(list(fact_postings.occurrences_of(file_blob)), np.int32).reshape(-1, 6)
+            positions = rows[rows[:, 0] < len(file_blob.hashes)][:, [0, 1, 2, 5]]
+            storable = StorableDocument(packed, np.array(file_blob.hashes, np.int64), positions)
+            writer.add(storable, blob=header.blob, context=header.context, syntax=header.syntax)
+            occurrences += file_blob.total
+        names_by_hash.update(facts.names())
+        external_hovers.update(facts.external_hovers())
+    for header in hidden_documents:
+        writer.add_tombstone(header.path, header.context)
+    keys = [hash64(tail_name(text)) for text in names_by_hash.values()]
+    hashes = np.fromiter(names_by_hash, np.int64, len(names_by_hash))
+    symbols = SymbolColumns(hashes, list(names_by_hash.values()), np.array(keys, np.int64))
+    writer.finish([symbols], external_hovers.items())
     return writer.files, occurrences

@@ -9,10 +9,10 @@ from pathlib import Path
 from gitindex.errors import StoreCorrupt
 
 
-def write(path: Path, graves: Iterable[tuple[str, str]]) -> int:
+def write(path: Path, entries: Iterable[tuple[str, str]]) -> int:
     """Write (path_key, reason) pairs, sorted; returns how many."""
     lines = [
-        json.dumps({"path_key": key, "reason": reason}, ensure_ascii=False) for key, reason in sorted(graves)
+        json.dumps({"path_key": key, "reason": reason}, ensure_ascii=False) for key, reason in sorted(entries)
     ]
     path.write_text("".join(line + "\n" for line in lines), "utf-8")
     return len(lines)

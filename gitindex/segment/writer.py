@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenSegment:
     """What a finished segment holds."""
 
     id: str
@@ -40,7 +40,7 @@ class SegmentWriter:
         folder.mkdir(parents=True, exist_ok=True)
         self._table = ChunkTableWriter(folder / f"{segment_id}.lance", dimension, chunker_version)
         self._facts = FactsWriter(folder / "facts.sqlite", segment_id)
-        self._map = (folder / "segment_file_index.jsonl").open("w", encoding="utf-8")
+        self._path_map = (folder / "segment_file_index.jsonl").open("w", encoding="utf-8")
         self._files = 0
 
     def add(self, record: FileRecord, extraction: Extraction | None, vectors: Sequence[Any]) -> None:
@@ -48,26 +48,26 @@ class SegmentWriter:
         if extraction is not None:
             self._table.add(record.path, record.file_hash, record.language, extraction.chunks, vectors)
         self._facts.add(record, extraction)
-        self._note(record.path, record.blob)
+        self._append_path(record.path, record.blob)
 
     def add_rows(self, batch: pa.RecordBatch) -> None:
         self._table.add_batch(batch)
 
-    def copy_facts(self, source: Path, live: Sequence[FileRecord]) -> None:
-        self._facts.copy(source, [record.path for record in live])
-        for record in live:
-            self._note(record.path, record.blob)
+    def copy_facts(self, source: Path, live_records: Sequence[FileRecord]) -> None:
+        self._facts.copy(source, [record.path for record in live_records])
+        for record in live_records:
+            self._append_path(record.path, record.blob)
 
     def write_table(self, marker: dict[str, Any] | None) -> None:
         self._table.finish(marker)
 
-    def write_facts(self, graves: Iterable[tuple[str, str]]) -> Written:
+    def write_facts(self, tombstone_entries: Iterable[tuple[str, str]]) -> WrittenSegment:
         self._facts.finish()
-        self._map.close()
-        count = tombstones.write(self._folder / "tombstones.jsonl", graves)
-        return Written(self.id, self._table.rows, self._files, count)
+        self._path_map.close()
+        count = tombstones.write(self._folder / "tombstones.jsonl", tombstone_entries)
+        return WrittenSegment(self.id, self._table.rows, self._files, count)
 
-    def _note(self, path: str, blob: str) -> None:
+    def _append_path(self, path: str, blob: str) -> None:
         line = {"path_key": path, "segment_id": self.id, "blob": blob}
-        self._map.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._path_map.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._files += 1

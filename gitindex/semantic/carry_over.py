@@ -25,12 +25,12 @@ def carry(layout: Layout, before: SnapshotView, *, wait: float = 30.0) -> str | 
     """
     with ExitStack() as stack:
         txn = ulid()
-        folder = stack.enter_context(publish.transaction(layout, txn))
+        folder = stack.enter_context(publish.open_transaction(layout, txn))
         name = f"seg_{txn}_0"
         writer = SegmentWriter(folder / name, name, before.manifest.dimension, CHUNKER_VERSION)
-        if not any(documents for _, documents in before.scip.sources()):
+        if not any(documents for _, documents in before.scip.merge_sources()):
             return None
-        scipmerge.merge(folder / name / "scip.sqlite", name, before.scip.sources())
+        scipmerge.merge(folder / name / "scip.sqlite", name, before.scip.merge_sources())
         held = stack.enter_context(lease.hold(layout, txn, wait=wait))
         now = open_active(layout)
         if now is None or stack.enter_context(now).scip:

@@ -27,7 +27,7 @@ from gitindex.scip import schema, symbol_grammar
 from gitindex.scip.fact_postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
 from gitindex.scip.ranges import Ints
 from gitindex.scip.reader import IndexFile, Tool
-from gitindex.segment.scipsymbols import Symbols
+from gitindex.segment.scipsymbols import SymbolColumns
 from gitindex.semantic import describe
 from gitindex.semantic.firstpass import BATCH_OCCURRENCES, FirstPass, Part, Small
 from gitindex.semantic.interning import Interner, Seen, SymbolTable, World, seen_in
@@ -141,14 +141,14 @@ class Decoded:
         """(hash, normalised symbol) of every global symbol that occurs."""
         return zip(self._table.hashes.tolist(), self._table.names, strict=True)
 
-    def named(self) -> Symbols:
+    def named(self) -> SymbolColumns:
         """The same by string, for storage."""
         names = self._table.names
         order = sorted(range(len(names)), key=names.__getitem__)
         numbered = {name: number for number, name in enumerate(dict.fromkeys(self._interner.names))}
         short = np.array([numbered[self._interner.names[at]] for at in order], np.int64)
         keys = np.frombuffer(symbol_grammar.hash_all(numbered), "<i8")
-        return Symbols(self._table.hashes[order], [names[at] for at in order], keys[short])
+        return SymbolColumns(self._table.hashes[order], [names[at] for at in order], keys[short])
 
     def defines(self, symbol_hash: int) -> bool:
         return symbol_hash in self._defined_hashes

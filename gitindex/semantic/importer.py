@@ -23,8 +23,8 @@ from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.scip.reader import IndexFile
 from gitindex.segment import chunk_table, overlay, scipfacts
-from gitindex.segment.scipfacts import Ready, ScipWriter
-from gitindex.segment.writer import SegmentWriter, Written
+from gitindex.segment.scipfacts import ScipWriter, StorableDocument
+from gitindex.segment.writer import SegmentWriter, WrittenSegment
 from gitindex.semantic import parallel_read
 from gitindex.semantic import refresh_scope as lattice
 from gitindex.semantic.contexts import Context
@@ -35,7 +35,7 @@ from gitindex.semantic.parallel_read import HelperLost, Order, Team
 from gitindex.semantic.refresh_scope import Scope
 from gitindex.store import clone, lease, manifests, publish, steps, store_state
 from gitindex.store.layout import Layout
-from gitindex.view.snapshot import SEMANTIC, SnapshotView, open_active
+from gitindex.view.snapshot import EXACT_KIND, SnapshotView, open_active
 
 _TRIES = 3
 _CHECK_EVERY = 200  # documents between two looks at whether anybody still wants them
@@ -93,7 +93,7 @@ def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: floa
     with ExitStack() as stack:
         view = stack.enter_context(_reopen(layout))
         txn = ulid()
-        folder = stack.enter_context(publish.transaction(layout, txn))
+        folder = stack.enter_context(publish.open_transaction(layout, txn))
         name = f"seg_{txn}_0"
 
         @cache
@@ -180,7 +180,7 @@ def _write_with(
     try:
         decoded = _decoded(team, view, source, file)
         named = [decoded.named()]  # before the helper's documents: nothing is left to wait for after them
-        parts = [scipfacts.pack(decoded.documents()), *([team.helper.ready()] if team else [])]
+        parts = [scipfacts.pack_documents(decoded.documents()), *([team.helper.ready()] if team else [])]
         seen = _write_changed(view, source, chain.from_iterable(parts), writer, confirm)
         written = writer.files
         buried = _bury_lost(view, source, seen, writer)
@@ -218,7 +218,7 @@ def _decoded(team: Team | None, view: SnapshotView, source: Source, file: IndexF
 def _write_changed(
     view: SnapshotView,
     source: Source,
-    ready: Iterable[Ready],
+    ready: Iterable[StorableDocument],
     writer: ScipWriter,
     confirm: Callable[[], None],
 ) -> set[str]:
@@ -229,7 +229,7 @@ def _write_changed(
         packed = document.packed
         if len(seen) % _CHECK_EVERY == 0:
             confirm()
-        known = view.scip.document(packed.path)
+        known = view.scip.find_document(packed.path)
         # What is stored already may mean something else now, because of what is in scope: `clean` would lie of it.
         stored = known is not None and known.context == key
         if not stored and not lattice.selects(source.scope, packed.path):
@@ -255,7 +255,7 @@ def _bury_lost(view: SnapshotView, source: Source, seen: set[str], writer: ScipW
         if head.context == key and head.path not in seen and lattice.selects(source.scope, head.path)
     ]
     for path in sorted(lost):
-        writer.bury(path, key)
+        writer.add_tombstone(path, key)
     return len(lost)
 
 
@@ -266,17 +266,17 @@ def _external(told: Description) -> bytes:
 # -- publishing ----------------------------------------------------------------------------------------
 
 
-def stage(now: SnapshotView, folder: Path, writer: SegmentWriter, snapshot_id: str) -> publish.Staged:
+def stage(now: SnapshotView, folder: Path, writer: SegmentWriter, snapshot_id: str) -> publish.StagedSnapshot:
     """Beside the documents: a table with the marker, the parent's words and overlay."""
-    payload = dict(now.marker() or {}) | {"runId": snapshot_id, "completedAt": store_state.now()}
+    payload = dict(now.read_marker() or {}) | {"runId": snapshot_id, "completedAt": store_state.now()}
     steps.reach("publish.chunks")
     writer.write_table(payload)
     steps.reach("publish.facts")
-    written: Written = writer.write_facts(())
+    written: WrittenSegment = writer.write_facts(())
     steps.reach("publish.lexical")
     linked = clone.clone_lexical(now.manifest, now.verifier, folder / "lexical")
     overlay.write(folder / "overlay.jsonl", now.overlay().values())
-    return publish.Staged(folder, (written,), SEMANTIC, linked)
+    return publish.StagedSnapshot(folder, (written,), EXACT_KIND, linked)
 
 
 def _entry(source: Source, counted: Imported) -> dict[str, Any]:
@@ -303,7 +303,7 @@ def _entries(now: Manifest, entry: Mapping[str, Any]) -> Entries:
     return tuple(sorted([*kept, entry], key=lambda item: (item["language"], item["root"])))
 
 
-def composer(now: Manifest, txn: str, epoch: int, entries: Entries) -> publish.Compose:
+def composer(now: Manifest, txn: str, epoch: int, entries: Entries) -> publish.ComposeManifest:
     """The active manifest with one more segment; `entries` say what was imported."""
 
     def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], shown: Artifact) -> Manifest:

@@ -22,8 +22,8 @@ from gitindex.git.objects import open_objects
 from gitindex.git.repo import Repo
 from gitindex.scip.reader import IndexFile
 from gitindex.segment import scipfacts
-from gitindex.segment.scipfacts import Ready
-from gitindex.segment.scipsymbols import Symbols
+from gitindex.segment.scipfacts import StorableDocument
+from gitindex.segment.scipsymbols import SymbolColumns
 from gitindex.semantic.checkout import MAX_FILE_BYTES, BlobReader
 from gitindex.semantic.decode import Decoded, Summary, path_of
 from gitindex.semantic.interning import Seen
@@ -62,7 +62,7 @@ class Helper:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._sender: Thread | None = None
-        self.named: Symbols
+        self.named: SymbolColumns
         self.summary: Summary
 
     def begin(self, order: Order) -> None:
@@ -75,7 +75,7 @@ class Helper:
         self._send(seen)
         return theirs | seen
 
-    def ready(self) -> Iterator[Ready]:
+    def ready(self) -> Iterator[StorableDocument]:
         """Its documents; `named` and `summary` are there when they end."""
         while batch := self._receive():
             yield from batch
@@ -107,7 +107,7 @@ class Team(NamedTuple):
 
 def known_elsewhere(stored: ScipView, context: str) -> Callable[[int], bool]:
     """Whether another context's documents define a symbol."""
-    return partial(stored.defines, besides=context)
+    return partial(stored.is_defined_outside, context=context)
 
 
 def halves(file: IndexFile, prefix: str) -> tuple[list[int], list[int]]:
@@ -183,7 +183,9 @@ def _read_share(connection: Connection, order: Order) -> None:
             only=order.documents,
             exchange=exchange,
         )
-        every = list(scipfacts.pack(decoded.documents()))  # before the first message: the parent is busy
+        every = list(
+            scipfacts.pack_documents(decoded.documents())
+        )  # before the first message: the parent is busy
         for at in range(0, len(every), _MESSAGE_DOCUMENTS):
             connection.send(every[at : at + _MESSAGE_DOCUMENTS])
         connection.send([])

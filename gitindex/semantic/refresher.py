@@ -214,7 +214,7 @@ def _scratch(layout: Layout) -> AbstractContextManager[str | Path]:
     """A fresh directory whose path suits every indexer."""
     if "+" in str(layout.base):  # scip-typescript crashes on such a root
         return tempfile.TemporaryDirectory(prefix="gitindex-", ignore_cleanup_errors=True)
-    return staging.transaction(layout, ulid())
+    return staging.open_transaction(layout, ulid())
 
 
 def _seldom(alive: Callable[[], bool], clock: Callable[[], float]) -> Callable[[], bool]:

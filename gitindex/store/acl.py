@@ -9,9 +9,9 @@ import os
 import struct
 from pathlib import Path
 
-_DEFAULT = "system.posix_acl_default"
+_DEFAULT_ACL_ATTRIBUTE = "system.posix_acl_default"
 # The kernel's form (linux/posix_acl_xattr.h): a version, then entries of tag, permissions and id, little-endian.
-_VERSION = 2
+_ACL_VERSION = 2
 _ENTRY = struct.Struct("<HHI")
 _USER_OBJ, _GROUP_OBJ, _GROUP, _MASK, _OTHER = 0x01, 0x04, 0x08, 0x10, 0x20
 _ALL = 0o7
@@ -25,25 +25,25 @@ def grant_group(folder: Path) -> bool:
     """
     if not hasattr(os, "setxattr"):
         return False
-    if is_granted(folder):
+    if is_group_granted(folder):
         return True
     entries = ((_USER_OBJ, _ALL), (_GROUP_OBJ, _ALL), (_OTHER, 0))
-    value = struct.pack("<I", _VERSION) + b"".join(_ENTRY.pack(*entry, _NO_ID) for entry in entries)
+    value = struct.pack("<I", _ACL_VERSION) + b"".join(_ENTRY.pack(*entry, _NO_ID) for entry in entries)
     try:
-        os.setxattr(folder, _DEFAULT, value, follow_symlinks=False)
+        os.setxattr(folder, _DEFAULT_ACL_ATTRIBUTE, value, follow_symlinks=False)
     except OSError:  # no such attributes here, or the folder is somebody else's
         return False
     return True
 
 
-def is_granted(folder: Path) -> bool:
+def is_group_granted(folder: Path) -> bool:
     """Does the folder's default ACL give a group everything, and others nothing?"""
     try:
-        value = os.getxattr(folder, _DEFAULT, follow_symlinks=False)
+        value = os.getxattr(folder, _DEFAULT_ACL_ATTRIBUTE, follow_symlinks=False)
         entries = list(_ENTRY.iter_unpack(value[4:]))
     except (OSError, AttributeError, struct.error):
         return False
-    limits = [allowed for tag, allowed, _ in entries if tag == _MASK]
+    masks = [allowed for tag, allowed, _ in entries if tag == _MASK]
     groups = [allowed for tag, allowed, _ in entries if tag in (_GROUP_OBJ, _GROUP)]
     others = [allowed for tag, allowed, _ in entries if tag == _OTHER]
-    return others == [0] and _ALL in groups and limits in ([], [_ALL])
+    return others == [0] and _ALL in groups and masks in ([], [_ALL])

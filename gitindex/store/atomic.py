@@ -17,17 +17,17 @@ from typing import Any
 
 from gitindex.errors import GitindexError, StorageFull, StoreUnwritable
 
-_FLUSHERS = 16
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_SYNC_THREADS = 16
+_FULL_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "disk is full")
-_DENIED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST}
+_DENIED_ERRNOS = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST}
 # Tantivy does not say why its writer died; it writes and nothing else.
 _DENIED_TEXTS = ("Read-only file system", "Permission denied", "readonly database", "index writer was killed")
 
 
 @contextmanager
-def storage(where: Path) -> Iterator[None]:
-    """Name what the operating system or an engine reports about the disk below `where`.
+def translate_storage_errors(path: Path) -> Iterator[None]:
+    """Name what the operating system or an engine reports about the disk below `path`.
 
     Raises StorageFull, StoreUnwritable; anything else passes unchanged.
     """
@@ -36,28 +36,28 @@ def storage(where: Path) -> Iterator[None]:
     except GitindexError:
         raise
     except (OSError, ValueError, RuntimeError, sqlite3.Error) as error:
-        named = _named(error, where)
-        if named is None:
+        translated = _translate_error(error, path)
+        if translated is None:
             raise
-        raise named from error
+        raise translated from error
 
 
-def _named(error: Exception, where: Path) -> GitindexError | None:
+def _translate_error(error: Exception, path: Path) -> GitindexError | None:
     number = getattr(error, "errno", None)
     text = str(error)  # Tantivy and Lance wrap the errno in their own exceptions
-    if number in _FULL or any(part in text for part in _FULL_TEXTS):
+    if number in _FULL_ERRNOS or any(part in text for part in _FULL_TEXTS):
         return StorageFull(
-            f"no space left for the index at {where}; the last good snapshot is untouched",
+            f"no space left for the index at {path}; the last good snapshot is untouched",
             hint="gitindex gc --stores",
         )
-    if number in _DENIED or any(part in text for part in _DENIED_TEXTS):
-        return unwritable(where, error)
+    if number in _DENIED_ERRNOS or any(part in text for part in _DENIED_TEXTS):
+        return unwritable_error(path, error)
     return None
 
 
-def unwritable(where: Path, error: Exception) -> StoreUnwritable:
+def unwritable_error(path: Path, error: Exception) -> StoreUnwritable:
     return StoreUnwritable(
-        f"cannot write the index at {where}: {error}", hint="make GITINDEX_HOME a directory you may write to"
+        f"cannot write the index at {path}: {error}", hint="make GITINDEX_HOME a directory you may write to"
     )
 
 
@@ -83,14 +83,14 @@ def create(path: Path) -> int:
 
     Raises FileExistsError.
     """
-    wanted = granted(path.parent)
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, wanted or 0o666)
-    if wanted and stat.S_IMODE(os.fstat(descriptor).st_mode) != wanted:  # else the folder's ACL did it
-        os.fchmod(descriptor, wanted)
+    mode = store_file_mode(path.parent)
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, mode or 0o666)
+    if mode and stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # else the folder's ACL did it
+        os.fchmod(descriptor, mode)
     return descriptor
 
 
-def granted(folder: Path) -> int:
+def store_file_mode(folder: Path) -> int:
     """What files of a store's folder allow: its group where the folder is the group's, else its owner.
 
     0 for a folder that others may enter: no store, so the umask decides.
@@ -132,13 +132,11 @@ def make_private_folder(path: Path, mode: int = 0o700) -> None:
 
 def restrict(path: Path) -> None:
     """Give a new file or directory of a store its permissions; it lies in a folder that keeps others out already."""
-    allowed = granted(path.parent)
-    if allowed and path.is_dir():
-        allowed = 0o2770 if allowed == 0o660 else 0o700
-    if (
-        allowed and stat.S_IMODE(path.stat().st_mode) != allowed
-    ):  # a change for nothing would change the ctime
-        path.chmod(allowed)
+    mode = store_file_mode(path.parent)
+    if mode and path.is_dir():
+        mode = 0o2770 if mode == 0o660 else 0o700
+    if mode and stat.S_IMODE(path.stat().st_mode) != mode:  # a change for nothing would change the ctime
+        path.chmod(mode)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -173,7 +171,7 @@ def sync_all(paths: Iterable[Path]) -> None:
     """fsync many files and directories at once: the file system commits them together."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(_FLUSHERS) as pool:
+    with ThreadPoolExecutor(_SYNC_THREADS) as pool:
         for _ in pool.map(sync_file, paths):
             pass
 

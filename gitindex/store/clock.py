@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gitindex.model.moment import Moment
 
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
-_TIMES = "/proc/self/ns/time"
+_BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
+_TIME_NAMESPACE = "/proc/self/ns/time"
 
 
 def read_clock() -> Moment:
@@ -21,19 +21,19 @@ def read_clock() -> Moment:
 
 def boot_id() -> str:
     """Raises OSError on systems that do not tell (macOS)."""
-    return _BOOT.read_text("ascii").strip()
+    return _BOOT_ID_FILE.read_text("ascii").strip()
 
 
 @cache
 def _clock_identity() -> str:
     """Which start of the machine `_since_boot_ms` counts from; a time namespace may move it."""
     try:
-        return f"{boot_id()} {os.readlink(_TIMES)}" if hasattr(time, "CLOCK_BOOTTIME") else ""
+        return f"{boot_id()} {os.readlink(_TIME_NAMESPACE)}" if hasattr(time, "CLOCK_BOOTTIME") else ""
     except FileNotFoundError:  # no time namespaces, or no /proc at all
-        return _boot_id_or_nothing()
+        return _boot_id_or_empty()
 
 
-def _boot_id_or_nothing() -> str:
+def _boot_id_or_empty() -> str:
     try:
         return boot_id()
     except OSError:

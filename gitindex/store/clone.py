@@ -19,16 +19,16 @@ def clone_lexical(parent: Manifest, verifier: Verifier, target: Path) -> dict[in
     Every file is proven before it is linked, so a damaged parent never spreads.
     """
     target.mkdir(parents=True)
-    known: dict[int, Artifact] = {}
+    artifacts_by_inode: dict[int, Artifact] = {}
     for artifact in parent.lexical:
-        source = verifier.path(artifact)
+        source = verifier.verified_path(artifact)
         copy = target / source.name
-        if source.name in lexical_index.REWRITTEN:
+        if source.name in lexical_index.REWRITTEN_FILES:
             shutil.copyfile(source, copy)
         else:
             atomic.link_or_copy(source, copy)
-            known[copy.stat().st_ino] = artifact
-    return known
+            artifacts_by_inode[copy.stat().st_ino] = artifact
+    return artifacts_by_inode
 
 
 def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Manifest:
@@ -40,11 +40,11 @@ def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Mani
     steps.reach("seed.link")
     folders: set[Path] = set()
     for artifact in manifest.artifacts():
-        origin = verifier.path(artifact)
+        source_file = verifier.verified_path(artifact)
         copy = target.base / artifact.path
         atomic.make_folder(copy.parent)
         copy.unlink(missing_ok=True)
-        atomic.link_or_copy(origin, copy)
+        atomic.link_or_copy(source_file, copy)
         atomic.restrict(copy)
         folders.add(copy.parent)
     for folder in folders:
@@ -57,7 +57,7 @@ def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Mani
         canonical_root=str(root),
         origin=replace(manifest.origin, kind="seeded")
         if manifest.origin.kind == "local"
-        else _kept(manifest),
+        else _unchanged_origin(manifest),
     )
 
 
@@ -71,6 +71,6 @@ def prepare_locks(layout: Layout, manifest: Manifest) -> list[Path]:
     return missing
 
 
-def _kept(manifest: Manifest) -> Origin:
+def _unchanged_origin(manifest: Manifest) -> Origin:
     """A fetched snapshot stays fetched: seeding changes nothing about who signed it."""
     return manifest.origin

@@ -25,12 +25,12 @@ def refuse_newer(layout: Layout) -> None:
     An older manifest that cannot be read any more is no reason to refuse, nor is damage.
     """
     check_control_files(layout)
-    active = manifests.active_id(layout)
-    for snapshot_id in manifests.ids(layout):
+    active_id = manifests.read_active_id(layout)
+    for snapshot_id in manifests.list_ids(layout):
         with suppress(IntegrityError):
             try:
                 manifest = manifests.read(layout, snapshot_id)
-                if snapshot_id == active:
+                if snapshot_id == active_id:
                     _open_facts(layout, manifest)
             except IncompatibleVersion as error:
                 if versions.is_newer(error):

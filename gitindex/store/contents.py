@@ -14,8 +14,8 @@ from gitindex.segment import chunk_table, tombstones
 from gitindex.segment.facts import Facts
 from gitindex.store.layout import Layout
 
-SCHEMA = "schema_mismatch"
-COUNT = "count_drift"
+SCHEMA_MISMATCH = "schema_mismatch"
+COUNT_DRIFT = "count_drift"
 
 
 class Flaw(NamedTuple):
@@ -32,19 +32,26 @@ def find_flaws(
     `markers` is how many of the table's rows are completion markers; None: they are looked for.
     """
     table = layout.table(segment.id)
-    name = table.relative_to(layout.base).as_posix()
-    opened = chunk_table.open_table(table)
-    flaw = chunk_table.find_schema_flaw(opened.schema, dimension)
+    table_artifact = table.relative_to(layout.base).as_posix()
+    dataset = chunk_table.open_table(table)
+    flaw = chunk_table.find_schema_flaw(dataset.schema, dimension)
     if flaw:
-        yield Flaw(SCHEMA, f"table {table.name} {flaw}", name)
+        yield Flaw(SCHEMA_MISMATCH, f"table {table.name} {flaw}", table_artifact)
         return
-    rows = opened.count_rows() - (chunk_table.count_markers(opened) if markers is None else markers)
-    yield from _compare(segment, "rows", segment.rows, "its table", rows, name)
+    rows = dataset.count_rows() - (chunk_table.count_markers(dataset) if markers is None else markers)
+    yield from _compare_count(segment, "rows", segment.rows, "its table", rows, table_artifact)
     yield from _compare_facts(layout, segment)
     if segment.tombstones is not None:
-        graves = segment.tombstones
-        held = tombstones.count(layout.tombstones(segment.id))
-        yield from _compare(segment, "tombstones", graves.count, "its file", held, graves.artifact.path)
+        declared_tombstones = segment.tombstones
+        stored_count = tombstones.count(layout.tombstones(segment.id))
+        yield from _compare_count(
+            segment,
+            "tombstones",
+            declared_tombstones.count,
+            "its file",
+            stored_count,
+            declared_tombstones.artifact.path,
+        )
 
 
 def find_facts_flaws(layout: Layout, manifest: Manifest) -> Iterator[Flaw]:
@@ -56,11 +63,17 @@ def find_facts_flaws(layout: Layout, manifest: Manifest) -> Iterator[Flaw]:
 def find_impossible_counts(manifest: Manifest) -> Iterator[str]:
     """Totals that no choice of live rows could give."""
     counts = manifest.counts
-    listed = counts.files_indexed + sum(counts.skipped.values())
-    held = (sum(one.rows for one in manifest.segments), sum(one.files for one in manifest.segments))
-    for name, said, most in (("rows", counts.chunks_indexed, held[0]), ("files", listed, held[1])):
-        if most < said:
-            yield f"segments hold {most} {name}, the manifest counts {said}"
+    file_count = counts.files_indexed + sum(counts.skipped.values())
+    segment_totals = (
+        sum(segment.rows for segment in manifest.segments),
+        sum(one.files for one in manifest.segments),
+    )
+    for name, declared, available in (
+        ("rows", counts.chunks_indexed, segment_totals[0]),
+        ("files", file_count, segment_totals[1]),
+    ):
+        if available < declared:
+            yield f"segments hold {available} {name}, the manifest counts {declared}"
 
 
 def _compare_facts(layout: Layout, segment: Segment) -> Iterator[Flaw]:
@@ -70,11 +83,15 @@ def _compare_facts(layout: Layout, segment: Segment) -> Iterator[Flaw]:
     finally:
         facts.close()
     name = layout.facts(segment.id).relative_to(layout.base).as_posix()
-    yield from _compare(segment, "files", segment.files, "its facts", files, name)
-    yield from _compare(segment, "rows", segment.rows, "its facts", rows, name)
+    yield from _compare_count(segment, "files", segment.files, "its facts", files, name)
+    yield from _compare_count(segment, "rows", segment.rows, "its facts", rows, name)
 
 
-def _compare(segment: Segment, what: str, said: int, where: str, held: int, artifact: str) -> Iterator[Flaw]:
-    if said != held:
-        message = f"the manifest counts {said} {what} in segment {segment.id}, but {held} are in {where}"
-        yield Flaw(COUNT, message, artifact)
+def _compare_count(
+    segment: Segment, what: str, declared: int, source: str, actual: int, artifact: str
+) -> Iterator[Flaw]:
+    if declared != actual:
+        message = (
+            f"the manifest counts {declared} {what} in segment {segment.id}, but {actual} are in {source}"
+        )
+        yield Flaw(COUNT_DRIFT, message, artifact)

@@ -18,47 +18,47 @@ from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 
 
-def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path], area: Path) -> list[Path]:
+def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path], download_dir: Path) -> list[Path]:
     """Put `files` (artifact path → a file whose hash was checked) in their places; returns what is new.
 
-    Files below `area` are used up: a second name that goes away later would change the inode, and with it every
+    Files below `download_dir` are used up: a second name that goes away later would change the inode, and with it every
     note that vouches for the file. Raises IntegrityError when a name belongs to other bytes here, or a file was
     collected meanwhile. A crash leaves unreferenced files for gc.
     """
     steps.reach("fetch.install")
-    taken = _referenced(layout)
-    new: list[Path] = []
+    referenced_hashes = _collect_referenced_hashes(layout)
+    new_paths: list[Path] = []
     folders: set[Path] = set()
     try:
         atomic.sync_all(set(files.values()))
         for artifact in portable.artifacts(manifest):
             target, source = layout.base / artifact.path, files[artifact.path]
-            if taken.get(artifact.path, artifact.sha256) != artifact.sha256:
+            if referenced_hashes.get(artifact.path, artifact.sha256) != artifact.sha256:
                 raise IntegrityError(
                     f"{artifact.path} is the name of something else in this store", hint="gitindex verify"
                 )
             if target.exists() and target.samefile(source):
                 continue
-            new.extend([] if artifact.path in taken else [target])
+            new_paths.extend([] if artifact.path in referenced_hashes else [target])
             atomic.make_folder(target.parent)
             target.unlink(missing_ok=True)
             atomic.link_or_copy(source, target)
             atomic.restrict(target)
             folders.add(target.parent)
     except BaseException as error:
-        uninstall(layout, new)
+        uninstall(layout, new_paths)
         if isinstance(error, FileNotFoundError):
             raise IntegrityError(
                 f"{error.filename} was collected meanwhile", hint="gitindex fetch"
             ) from error
         raise
-    new += clone.prepare_locks(layout, manifest)
+    new_paths += clone.prepare_locks(layout, manifest)
     for source in set(files.values()):
-        if area in source.parents:
+        if download_dir in source.parents:
             source.unlink(missing_ok=True)
     _sync_folders(layout, folders)
     steps.reach("fetch.installed")
-    return new
+    return new_paths
 
 
 def uninstall(layout: Layout, paths: Iterable[Path]) -> None:
@@ -67,50 +67,50 @@ def uninstall(layout: Layout, paths: Iterable[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
         parents.update(parent for parent in path.parents if layout.base in parent.parents)
-    kept = {layout.tables, layout.segments, layout.lexicals}
-    for folder in sorted(parents - kept, key=lambda path: len(path.parts), reverse=True):
+    permanent_folders = {layout.tables, layout.segments, layout.lexicals}
+    for folder in sorted(parents - permanent_folders, key=lambda path: len(path.parts), reverse=True):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
 
 
-def adopt(layout: Layout, manifest: Manifest) -> Manifest:
+def register_snapshot(layout: Layout, manifest: Manifest) -> Manifest:
     """Keep an installed snapshot under its own id (build areas only: their marker names no root)."""
-    local = _local(layout, manifest)
-    home = layout.snapshot(manifest.snapshot_id)
-    atomic.make_folder(home)
-    atomic.write_bytes(layout.base / local.overlay.path, b"")
-    manifests.write(layout, local)
-    return local
+    local_manifest = _with_local_store_id(layout, manifest)
+    snapshot_dir = layout.snapshot(manifest.snapshot_id)
+    atomic.make_folder(snapshot_dir)
+    atomic.write_bytes(layout.base / local_manifest.overlay.path, b"")
+    manifests.write(layout, local_manifest)
+    return local_manifest
 
 
-def proven(layout: Layout, manifest: Manifest) -> Verifier:
+def make_verifier(layout: Layout, manifest: Manifest) -> Verifier:
     """A verifier that knows the files of an install by this process: hashed on arrival, linked since."""
     verifier = Verifier(layout)
     for artifact in portable.artifacts(manifest):
-        verifier.adopt(artifact)
+        verifier.mark_verified(artifact)
     return verifier
 
 
-def _local(layout: Layout, manifest: Manifest) -> Manifest:
+def _with_local_store_id(layout: Layout, manifest: Manifest) -> Manifest:
     return replace(manifest, store_id=layout.id)
 
 
-def _referenced(layout: Layout) -> dict[str, str]:
+def _collect_referenced_hashes(layout: Layout) -> dict[str, str]:
     """Artifact path → hash, over every snapshot of the store."""
-    found: dict[str, str] = {}
-    for snapshot_id in manifests.ids(layout):
+    hashes: dict[str, str] = {}
+    for snapshot_id in manifests.list_ids(layout):
         try:
             manifest = manifests.read(layout, snapshot_id)
         except StoreCorrupt:  # an unfinished publish references nothing
             continue
-        found.update((artifact.path, artifact.sha256) for artifact in manifest.artifacts())
-    return found
+        hashes.update((artifact.path, artifact.sha256) for artifact in manifest.artifacts())
+    return hashes
 
 
 def _sync_folders(layout: Layout, folders: set[Path]) -> None:
     """Every directory that gained an entry, up to the store."""
-    every = {
+    changed_folders = {
         parent for folder in folders for parent in (folder, *folder.parents) if layout.base in parent.parents
     }
-    for folder in every:
+    for folder in changed_folders:
         atomic.sync_directory(folder)

@@ -22,7 +22,7 @@ from gitindex.store.layout import Layout
 
 T = TypeVar("T")
 R = TypeVar("R")
-_BLOCK = 1 << 20
+_READ_BYTES = 1 << 20
 Stamp = tuple[int, int, int, int]  # inode, size, mtime_ns, ctime_ns
 
 
@@ -31,30 +31,30 @@ def hash_file(path: Path) -> tuple[str, int]:
     digest = hashlib.sha256()
     size = 0
     with open(path, "rb") as handle:
-        while block := handle.read(_BLOCK):
+        while block := handle.read(_READ_BYTES):
             digest.update(block)
             size += len(block)
     return digest.hexdigest(), size
 
 
-def describe(layout: Layout, path: Path) -> Artifact:
+def describe_artifact(layout: Layout, path: Path) -> Artifact:
     """The artifact record of a finished file."""
     digest, size = hash_file(path)
     return Artifact(path.relative_to(layout.base).as_posix(), size, digest)
 
 
-def describe_all(layout: Layout, paths: Iterable[Path]) -> dict[Path, Artifact]:
+def describe_artifacts(layout: Layout, paths: Iterable[Path]) -> dict[Path, Artifact]:
     """The records of many finished files."""
-    every = list(paths)
-    return dict(zip(every, _side_by_side(partial(describe, layout), every), strict=True))
+    all_paths = list(paths)
+    return dict(zip(all_paths, _map_in_threads(partial(describe_artifact, layout), all_paths), strict=True))
 
 
-def _side_by_side(hashing: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+def _map_in_threads(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
     """Hashing leaves the interpreter to others, so every core can take a file."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield from pool.map(hashing, items)
+        yield from pool.map(function, items)
 
 
 class Verifier:
@@ -62,35 +62,35 @@ class Verifier:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._notes = _load_notes(layout)
-        self._checked: dict[str, Stamp] = {}
+        self._checksum_cache = _load_checksum_cache(layout)
+        self._verified_stamps: dict[str, Stamp] = {}
 
-    def path(self, artifact: Artifact) -> Path:
+    def verified_path(self, artifact: Artifact) -> Path:
         """The artifact's path, once its bytes are proven.
 
         Raises ChecksumMismatch, naming the artifact and the repair command.
         """
         path = self._layout.base / artifact.path
-        stamp = _stamp(path)
+        stamp = _read_stamp(path)
         if stamp is None:
-            raise _mismatch(artifact, "is missing")
+            raise _mismatch_error(artifact, "is missing")
         if stamp[1] != artifact.size_bytes:
-            raise _mismatch(artifact, f"has {stamp[1]} bytes instead of {artifact.size_bytes}")
-        if self._checked.get(artifact.path) != stamp and not self._noted(artifact, stamp):
+            raise _mismatch_error(artifact, f"has {stamp[1]} bytes instead of {artifact.size_bytes}")
+        if self._verified_stamps.get(artifact.path) != stamp and not self._matches_cache(artifact, stamp):
             self.rehash(artifact)
-        self._checked[artifact.path] = stamp
+        self._verified_stamps[artifact.path] = stamp
         return path
 
-    def prove(self, artifacts: Iterable[Artifact]) -> None:
+    def verify_all(self, artifacts: Iterable[Artifact]) -> None:
         """Prove many at once. Raises ChecksumMismatch for the first that does not hold."""
-        for _ in _side_by_side(self.path, artifacts):
+        for _ in _map_in_threads(self.verified_path, artifacts):
             pass
 
-    def adopt(self, artifact: Artifact) -> None:
+    def mark_verified(self, artifact: Artifact) -> None:
         """Trust a file this process linked from one it had proven: same inode, same bytes."""
-        stamp = _stamp(self._layout.base / artifact.path)
+        stamp = _read_stamp(self._layout.base / artifact.path)
         if stamp is not None:
-            self._checked[artifact.path] = stamp
+            self._verified_stamps[artifact.path] = stamp
 
     def rehash(self, artifact: Artifact) -> None:
         """Hash the bytes whatever any note says.
@@ -100,49 +100,49 @@ class Verifier:
         try:
             digest, size = hash_file(self._layout.base / artifact.path)
         except FileNotFoundError:
-            raise _mismatch(artifact, "is missing") from None
+            raise _mismatch_error(artifact, "is missing") from None
         if size != artifact.size_bytes:
-            raise _mismatch(artifact, f"has {size} bytes instead of {artifact.size_bytes}")
+            raise _mismatch_error(artifact, f"has {size} bytes instead of {artifact.size_bytes}")
         if digest != artifact.sha256:
-            raise _mismatch(artifact, "does not match its checksum")
+            raise _mismatch_error(artifact, "does not match its checksum")
 
-    def noted(self, artifact: Artifact) -> bool:
+    def is_cached(self, artifact: Artifact) -> bool:
         """Does a publisher's note vouch for the file as it stands? Reads no content."""
-        stamp = _stamp(self._layout.base / artifact.path)
-        return stamp is not None and self._noted(artifact, stamp)
+        stamp = _read_stamp(self._layout.base / artifact.path)
+        return stamp is not None and self._matches_cache(artifact, stamp)
 
-    def _noted(self, artifact: Artifact, stamp: Stamp) -> bool:
-        return self._notes.get(artifact.path) == (artifact.sha256, *stamp)
+    def _matches_cache(self, artifact: Artifact, stamp: Stamp) -> bool:
+        return self._checksum_cache.get(artifact.path) == (artifact.sha256, *stamp)
 
 
-def note_verified(layout: Layout, artifacts: Iterable[Artifact]) -> None:
+def write_checksum_cache(layout: Layout, artifacts: Iterable[Artifact]) -> None:
     """Leave notes for artifacts this process wrote or checked just now. Writers only, under the lease."""
-    notes: dict[str, list[object]] = {}
+    entries: dict[str, list[object]] = {}
     for artifact in artifacts:
-        stamp = _stamp(layout.base / artifact.path)
+        stamp = _read_stamp(layout.base / artifact.path)
         if stamp is not None:
-            notes[artifact.path] = [artifact.sha256, *stamp]
-    atomic.write_bytes(layout.verified, json.dumps(notes, separators=(",", ":")).encode())
+            entries[artifact.path] = [artifact.sha256, *stamp]
+    atomic.write_bytes(layout.checksum_cache, json.dumps(entries, separators=(",", ":")).encode())
 
 
-def _load_notes(layout: Layout) -> Mapping[str, tuple[object, ...]]:
+def _load_checksum_cache(layout: Layout) -> Mapping[str, tuple[object, ...]]:
     """No notes, or notes nobody can read, only cost a hash."""
     try:
-        raw = json.loads(layout.verified.read_bytes())
-        return {path: tuple(note) for path, note in raw.items()}
+        raw = json.loads(layout.checksum_cache.read_bytes())
+        return {path: tuple(entry) for path, entry in raw.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
-def _stamp(path: Path) -> Stamp | None:
+def _read_stamp(path: Path) -> Stamp | None:
     try:
-        info = os.stat(path, follow_symlinks=False)
+        file_stat = os.stat(path, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+    return file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns, file_stat.st_ctime_ns
 
 
-def _mismatch(artifact: Artifact, what: str) -> ChecksumMismatch:
+def _mismatch_error(artifact: Artifact, what: str) -> ChecksumMismatch:
     return ChecksumMismatch(
         f"{artifact.path} {what}", hint="gitindex repair", artifact=artifact.path, sha256=artifact.sha256
     )

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from gitindex.model.frozen import frozen
 
-_SAFE = re.compile(r"[^A-Za-z0-9]+")
+_UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9]+")
 
 
 def store_id(root: Path, fingerprint: str) -> str:
     """`<slug>__<root hash>__<fingerprint>`: one store per worktree and index fingerprint (ST-1)."""
-    slug = _SAFE.sub("-", root.name).strip("-").lower()[:40] or "root"
+    slug = _UNSAFE_CHARACTERS.sub("-", root.name).strip("-").lower()[:40] or "root"
     return f"{slug}__{root_hash(root)}__{fingerprint[:16]}"
 
 
@@ -46,7 +46,7 @@ class Layout:
         return self.base.name
 
     @property
-    def active(self) -> Path:
+    def active_pointer(self) -> Path:
         return self.base / "ACTIVE_SNAPSHOT"
 
     @property
@@ -58,7 +58,7 @@ class Layout:
         return self.base / "control.sqlite"
 
     @property
-    def verified(self) -> Path:
+    def checksum_cache(self) -> Path:
         return self.base / "verified.json"
 
     @property
@@ -76,7 +76,7 @@ class Layout:
     def manifest(self, snapshot_id: str) -> Path:
         return self.snapshot(snapshot_id) / "manifest.json"
 
-    def replaced(self, snapshot_id: str) -> Path:
+    def replaced_record(self, snapshot_id: str) -> Path:
         """When it stopped being the active one."""
         return self.snapshot(snapshot_id) / "replaced.json"
 
@@ -139,7 +139,7 @@ class Layout:
         return self.locks / "lease_guard.breaker"
 
     @property
-    def readers(self) -> Path:
+    def readers_lock(self) -> Path:
         return self.locks / "readers.lock"
 
     @property

@@ -34,7 +34,7 @@ from gitindex.store.layout import Layout
 TTL_MS = 120_000
 GUARD_TTL = 5.0
 _POLL = 0.02
-_PROCESSES = "/proc/self/ns/pid"
+_PID_NAMESPACE = "/proc/self/ns/pid"
 
 
 @frozen
@@ -55,30 +55,30 @@ class LeaseState:
     def host(self) -> str:
         return self.hostname.partition(" ")[0]
 
-    def stale(self, now: float) -> bool:
+    def is_stale(self, now: float) -> bool:
         """Released, past its ttl, or held by a process that this one could see and that no longer runs."""
         if self.released:
             return True
-        beat = datetime.fromisoformat(self.last_heartbeat_at).timestamp()
-        if now - beat > self.lease_ttl_ms / 1000:
+        last_heartbeat = datetime.fromisoformat(self.last_heartbeat_at).timestamp()
+        if now - last_heartbeat > self.lease_ttl_ms / 1000:
             return True
-        return self.hostname == process_scope() and not alive(self.pid)
+        return self.hostname == process_scope() and not is_alive(self.pid)
 
 
 class Lease:
     """A held lease. `check` raises LeaseLost once it is no longer ours."""
 
     def __init__(
-        self, layout: Layout, state: LeaseState, clock: Callable[[], float], *, waited: bool = False
+        self, layout: Layout, state: LeaseState, clock: Callable[[], float], *, had_to_wait: bool = False
     ) -> None:
-        self.waited = waited  # for another writer, before it became ours
-        self.cleaned: dict[Path, int] = {}  # what earlier owners left in staging, with its size
+        self.had_to_wait = had_to_wait  # for another writer, before it became ours
+        self.removed_leftovers: dict[Path, int] = {}  # what earlier owners left in staging, with its size
         self._layout = layout
         self._state = state
         self._clock = clock
         self._stop = threading.Event()
-        self._beat = threading.Thread(target=self._heartbeat, name="lease-heartbeat", daemon=True)
-        self._beat.start()
+        self._heartbeat_thread = threading.Thread(target=self._heartbeat, name="lease-heartbeat", daemon=True)
+        self._heartbeat_thread.start()
 
     @property
     def epoch(self) -> int:
@@ -109,41 +109,44 @@ class Lease:
     def clean_staging(self) -> None:
         """Remove what dead builders and owners of older leases left (see `staging`)."""
         for folder in staging.find_leftovers(self._layout, self.epoch):
-            self.cleaned[folder] = atomic.remove_tree(folder)
+            self.removed_leftovers[folder] = atomic.remove_tree(folder)
 
     def release(self) -> None:
         self._stop.set()
-        self._beat.join()
-        with contextlib.suppress(LeaseLost), guard(self._layout) as held:  # also when the store was removed
+        self._heartbeat_thread.join()
+        with (
+            contextlib.suppress(LeaseLost),
+            take_guard(self._layout) as lease_guard,
+        ):  # also when the store was removed
             current = read(self._layout)
-            if current is not None and self._ours(current):
-                held.write(replace(current, released=True))
+            if current is not None and self._is_ours(current):
+                lease_guard.write(replace(current, released=True))
 
     @contextmanager
-    def fenced(self) -> Iterator[None]:
+    def fence(self) -> Iterator[None]:
         """Nobody can take the lease while the body runs, not even from a process that is stopped in it.
 
         Raises LeaseLost when it was taken before, LeaseHeld when the guard stays taken.
         """
-        with guard(self._layout) as held, held.fence():
+        with take_guard(self._layout) as lease_guard, lease_guard.fence():
             self.check()
             yield
 
     def _is_taken(self, current: LeaseState | None) -> bool:
-        return current is None or current.released or not self._ours(current)
+        return current is None or current.released or not self._is_ours(current)
 
-    def _ours(self, current: LeaseState) -> bool:
+    def _is_ours(self, current: LeaseState) -> bool:
         return current.owner_id == self.owner and current.lease_epoch == self.epoch
 
     def _heartbeat(self) -> None:
         while not self._stop.wait(self._state.lease_ttl_ms / 3000):
             # A missed beat is not fatal: the ttl allows two more, and `check` decides before any publish.
-            missed = contextlib.suppress(LeaseHeld, LeaseLost, OSError, StoreCorrupt)
-            with missed, guard(self._layout) as held:
+            ignored_errors = contextlib.suppress(LeaseHeld, LeaseLost, OSError, StoreCorrupt)
+            with ignored_errors, take_guard(self._layout) as lease_guard:
                 current = read(self._layout)
-                if current is None or not self._ours(current):
+                if current is None or not self._is_ours(current):
                     return
-                held.write(replace(current, last_heartbeat_at=_stamp(self._clock())))
+                lease_guard.write(replace(current, last_heartbeat_at=_format_time(self._clock())))
 
 
 @contextmanager
@@ -161,10 +164,10 @@ def hold(
     another process has the lease by then: it may have taken away what the body worked with; StoreNotShareable.
     """
     capability.ensure_shareable(layout)
-    granted, waited = _acquire(layout, txn, wait, ttl_ms, clock)
-    lease = Lease(layout, granted, clock, waited=waited)
+    lease_state, had_to_wait = _acquire(layout, txn, wait, ttl_ms, clock)
+    lease = Lease(layout, lease_state, clock, had_to_wait=had_to_wait)
     try:
-        staging.claim(layout, txn, granted.lease_epoch)
+        staging.assign_to_lease(layout, txn, lease_state.lease_epoch)
         lease.clean_staging()
         yield lease
     except LeaseLost:
@@ -189,7 +192,7 @@ def read(layout: Layout) -> LeaseState | None:
     try:
         data: dict[str, Any] = json.loads(raw)
         versions.check("writer_lease", data.get("schema_version"), str(layout.lease))
-        data = sealed_json.opened(data)
+        data = sealed_json.verify_seal(data)
         del data["schema_version"]
         return LeaseState(**data)
     except (ValueError, TypeError, AttributeError) as error:
@@ -198,7 +201,7 @@ def read(layout: Layout) -> LeaseState | None:
         ) from error
 
 
-def held_by(state: LeaseState) -> LeaseHeld:
+def lease_held_error(state: LeaseState) -> LeaseHeld:
     """The refusal for everybody but the owner."""
     return LeaseHeld(
         f"another writer (pid {state.pid} on {state.host}, since {state.started_at}) is updating this index",
@@ -209,18 +212,18 @@ def held_by(state: LeaseState) -> LeaseHeld:
 def next_epoch(layout: Layout) -> int:
     """The epoch of the next lease where it could be had now, else 0."""
     current = read(layout)
-    if current is not None and not current.stale(time.time()):
+    if current is not None and not current.is_stale(time.time()):
         return 0
-    return _epoch_before(layout, current) + 1
+    return _highest_granted_epoch(layout, current) + 1
 
 
-def mend(layout: Layout, epoch: int) -> None:
+def replace_damaged_lease(layout: Layout, epoch: int) -> None:
     """Replace a lease file nobody can read by a released one of at least `epoch`; its owner, if any, has lost it."""
-    with guard(layout) as held:
+    with take_guard(layout) as lease_guard:
         try:
             read(layout)
         except StoreCorrupt:
-            held.write(replace(_fresh("", TTL_MS, time.time(), epoch), released=True))
+            lease_guard.write(replace(_new_lease_state("", TTL_MS, time.time(), epoch), released=True))
 
 
 class Guard:
@@ -233,7 +236,7 @@ class Guard:
     @contextmanager
     def fence(self) -> Iterator[None]:
         """Nobody breaks the guard while the body runs. Raises LeaseLost when somebody has."""
-        with _breaker(self._layout):
+        with _lock_breaker(self._layout):
             if not self._is_current():
                 raise LeaseLost("the lease guard was broken by another process", hint="gitindex sync")
             yield
@@ -245,7 +248,7 @@ class Guard:
             sealed_json.write(self._layout.lease, value)
 
     def release(self) -> None:
-        with contextlib.suppress(LeaseHeld), _breaker(self._layout):  # else it goes stale
+        with contextlib.suppress(LeaseHeld), _lock_breaker(self._layout):  # else it goes stale
             if self._is_current():
                 os.unlink(self._layout.lease_guard)
         os.close(self._descriptor)
@@ -258,24 +261,24 @@ class Guard:
 
 
 @contextmanager
-def guard(layout: Layout, wait: float = 10.0) -> Iterator[Guard]:
+def take_guard(layout: Layout, wait: float = 10.0) -> Iterator[Guard]:
     """Serialise lease changes by exclusive create. A guard older than its ttl is broken.
 
     Raises LeaseHeld when the guard stays taken for `wait` seconds.
     """
     deadline = time.monotonic() + wait
-    mine = _create_guard(layout)
-    while mine is None:
+    descriptor = _create_guard(layout)
+    while descriptor is None:
         _break_stale_guard(layout)
         if time.monotonic() > deadline:
             raise LeaseHeld("the lease guard stays taken by another writer", hint="gitindex sync")
         time.sleep(_POLL)
-        mine = _create_guard(layout)
-    held = Guard(layout, mine)
+        descriptor = _create_guard(layout)
+    lease_guard = Guard(layout, descriptor)
     try:
-        yield held
+        yield lease_guard
     finally:
-        held.release()
+        lease_guard.release()
 
 
 def _acquire(
@@ -283,35 +286,37 @@ def _acquire(
 ) -> tuple[LeaseState, bool]:
     """What was granted, and whether somebody had to be waited for."""
     deadline = time.monotonic() + wait
-    waited = False
+    had_to_wait = False
     while True:
-        with guard(layout) as held:
+        with take_guard(layout) as lease_guard:
             current = read(layout)
-            if current is None or current.stale(clock()):
-                granted = _fresh(txn, ttl_ms, clock(), _epoch_before(layout, current) + 1)
-                held.write(granted)
-                return granted, waited
-        waited = True
+            if current is None or current.is_stale(clock()):
+                lease_state = _new_lease_state(
+                    txn, ttl_ms, clock(), _highest_granted_epoch(layout, current) + 1
+                )
+                lease_guard.write(lease_state)
+                return lease_state, had_to_wait
+        had_to_wait = True
         if time.monotonic() >= deadline:
-            raise held_by(current)
+            raise lease_held_error(current)
         time.sleep(_POLL)
 
 
-def _epoch_before(layout: Layout, previous: LeaseState | None) -> int:
+def _highest_granted_epoch(layout: Layout, previous: LeaseState | None) -> int:
     """The highest epoch that was ever granted, also where the lease file was lost or put back (LE-3)."""
     if previous is None:
-        return manifests.highest_epoch(layout, manifests.ids(layout))
-    active = manifests.active_id(layout)
+        return manifests.highest_epoch(layout, manifests.list_ids(layout))
+    active = manifests.read_active_id(layout)
     return max(previous.lease_epoch, manifests.highest_epoch(layout, [active] if active else []))
 
 
-def _fresh(txn: str, ttl_ms: int, now: float, epoch: int) -> LeaseState:
+def _new_lease_state(txn: str, ttl_ms: int, now: float, epoch: int) -> LeaseState:
     return LeaseState(
         owner_id=ulid(),
         pid=os.getpid(),
         hostname=process_scope(),
-        started_at=_stamp(now),
-        last_heartbeat_at=_stamp(now),
+        started_at=_format_time(now),
+        last_heartbeat_at=_format_time(now),
         lease_epoch=epoch,
         lease_ttl_ms=ttl_ms,
         staging_txn_id=txn,
@@ -331,13 +336,13 @@ def _create_guard(layout: Layout) -> int | None:
 
 
 def _break_stale_guard(layout: Layout) -> None:
-    with _breaker(layout), contextlib.suppress(FileNotFoundError):
+    with _lock_breaker(layout), contextlib.suppress(FileNotFoundError):
         if abs(time.time() - os.stat(layout.lease_guard).st_mtime) > GUARD_TTL:
             os.unlink(layout.lease_guard)
 
 
 @contextmanager
-def _breaker(layout: Layout, wait: float = 10.0) -> Iterator[None]:
+def _lock_breaker(layout: Layout, wait: float = 10.0) -> Iterator[None]:
     """All removals of a guard happen under this lock, so nobody removes a guard made after it looked.
 
     Raises LeaseHeld when a process that is stopped keeps it for `wait` seconds.
@@ -347,7 +352,7 @@ def _breaker(layout: Layout, wait: float = 10.0) -> Iterator[None]:
     except FileExistsError:
         descriptor = os.open(layout.guard_breaker, os.O_RDWR | os.O_CLOEXEC)
     try:
-        _lock(descriptor, time.monotonic() + wait)
+        _flock_until(descriptor, time.monotonic() + wait)
         try:
             yield
         finally:
@@ -356,7 +361,7 @@ def _breaker(layout: Layout, wait: float = 10.0) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _lock(descriptor: int, deadline: float) -> None:
+def _flock_until(descriptor: int, deadline: float) -> None:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -376,13 +381,13 @@ def process_scope() -> str:
     Two containers may have one host name. Without such namespaces (macOS) the host name is all there is.
     """
     try:
-        boot, namespace = boot_id(), os.readlink(_PROCESSES)
+        boot, namespace = boot_id(), os.readlink(_PID_NAMESPACE)
     except OSError:
         return os.uname().nodename
     return f"{os.uname().nodename} {boot} {namespace}"
 
 
-def alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     """Whether a process still runs, as far as this one can see."""
     try:
         os.kill(pid, 0)
@@ -393,5 +398,5 @@ def alive(pid: int) -> bool:
     return True
 
 
-def _stamp(now: float) -> str:
+def _format_time(now: float) -> str:
     return datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds")

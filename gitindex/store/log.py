@@ -13,7 +13,7 @@ from gitindex.store.layout import Layout
 from gitindex.store.store_state import now
 
 MAX_BYTES = 1 << 20
-KEEP = 3
+ROTATED_FILES = 3
 
 
 def append(layout: Layout, event: str, **facts: Any) -> None:
@@ -27,25 +27,25 @@ def append(layout: Layout, event: str, **facts: Any) -> None:
             handle.write(line)
 
 
-def entries(layout: Layout, event: str) -> list[dict[str, Any]]:
+def read_entries(layout: Layout, event: str) -> list[dict[str, Any]]:
     """Lines about `event` in the current file, oldest first; a torn or foreign line is passed over."""
     try:
         lines = layout.log.read_text("utf-8", "replace").splitlines()
     except OSError:
         return []
-    found = []
+    matching = []
     for line in lines:
         with contextlib.suppress(ValueError):
             entry = json.loads(line)
             if isinstance(entry, dict) and entry.get("event") == event:
-                found.append(entry)
-    return found
+                matching.append(entry)
+    return matching
 
 
-def _rotate(path: Path, coming: int) -> None:
-    if not path.exists() or path.stat().st_size + coming <= MAX_BYTES:
+def _rotate(path: Path, added_bytes: int) -> None:
+    if not path.exists() or path.stat().st_size + added_bytes <= MAX_BYTES:
         return
-    for number in range(KEEP - 1, 0, -1):
+    for number in range(ROTATED_FILES - 1, 0, -1):
         older = path.with_suffix(f".{number}")
         if older.exists():
             os.replace(older, path.with_suffix(f".{number + 1}"))

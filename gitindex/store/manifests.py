@@ -17,7 +17,7 @@ from gitindex.store import atomic, clock, replaced, sealed_json, store_state
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 
-_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+_SNAPSHOT_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
 
 def read(layout: Layout, snapshot_id: str) -> Manifest:
@@ -29,14 +29,18 @@ def read(layout: Layout, snapshot_id: str) -> Manifest:
         raise StoreCorrupt(f"manifest {path} is missing", hint="gitindex repair") from None
     except ValueError as error:
         raise StoreCorrupt(f"manifest {path} is not JSON: {error}", hint="gitindex repair") from error
-    found = manifest_model.from_json(data, str(path))  # its version first: another release may seal otherwise
+    manifest = manifest_model.from_json(
+        data, str(path)
+    )  # its version first: another release may seal otherwise
     try:
-        sealed_json.opened(data)
+        sealed_json.verify_seal(data)
     except ValueError as error:
         raise StoreCorrupt(f"manifest {path} {error}", hint="gitindex repair") from error
-    if found.snapshot_id != snapshot_id:
-        raise StoreCorrupt(f"manifest {path} describes snapshot {found.snapshot_id}", hint="gitindex repair")
-    return found
+    if manifest.snapshot_id != snapshot_id:
+        raise StoreCorrupt(
+            f"manifest {path} describes snapshot {manifest.snapshot_id}", hint="gitindex repair"
+        )
+    return manifest
 
 
 def write(layout: Layout, manifest: Manifest) -> Path:
@@ -46,48 +50,49 @@ def write(layout: Layout, manifest: Manifest) -> Path:
     return path
 
 
-def ids(layout: Layout) -> list[str]:
+def list_ids(layout: Layout) -> list[str]:
     """Snapshot ids on disk, newest first."""
     if not layout.snapshots.is_dir():
         return []
     return sorted(
-        (entry.name for entry in layout.snapshots.iterdir() if _ID.fullmatch(entry.name)), reverse=True
+        (entry.name for entry in layout.snapshots.iterdir() if _SNAPSHOT_ID.fullmatch(entry.name)),
+        reverse=True,
     )
 
 
-def next_id(layout: Layout, wanted: str) -> str:
-    """`wanted`, or a new id above every snapshot of the store where the clock is behind or others came first (LE-3).
+def next_id(layout: Layout, proposed: str) -> str:
+    """`proposed`, or a new id above every snapshot of the store where the clock is behind or others came first (LE-3).
 
     For the holder of the lease: without it, another writer may take a higher one meanwhile.
     """
-    newest = max(ids(layout), default="")
-    return wanted if wanted > newest else ulid(born_ms(newest) + 1)
+    newest = max(list_ids(layout), default="")
+    return proposed if proposed > newest else ulid(born_ms(newest) + 1)
 
 
-def active_id(layout: Layout) -> str | None:
+def read_active_id(layout: Layout) -> str | None:
     """What the pointer says; None when it is missing or says nothing sensible."""
     try:
-        text = layout.active.read_text("ascii").strip()
+        text = layout.active_pointer.read_text("ascii").strip()
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
         return None
-    return text if _ID.fullmatch(text) else None
+    return text if _SNAPSHOT_ID.fullmatch(text) else None
 
 
-def active(layout: Layout) -> Manifest | None:
+def read_active(layout: Layout) -> Manifest | None:
     """The active manifest, or the newest that passes full checks when the pointer or its target is lost (SN-11).
 
     None: the store has never published. Raises StoreCorrupt when it has and no snapshot is whole, IncompatibleVersion
     when the pointer leads, or might have led, to a snapshot of another release.
     """
-    pointed = active_id(layout)
-    if pointed is not None:
+    pointed_id = read_active_id(layout)
+    if pointed_id is not None:
         try:
-            return read(layout, pointed)
+            return read(layout, pointed_id)
         except StoreCorrupt:
-            return _newest_whole(layout, besides=pointed)
-    if not layout.active.exists() and _never_published(layout):
+            return _find_newest_intact(layout, excluded_id=pointed_id)
+    if not layout.active_pointer.exists() and _was_never_published(layout):
         return None
-    return _newest_whole(layout, besides=None)
+    return _find_newest_intact(layout, excluded_id=None)
 
 
 def highest_epoch(layout: Layout, snapshot_ids: Iterable[str]) -> int:
@@ -99,21 +104,21 @@ def highest_epoch(layout: Layout, snapshot_ids: Iterable[str]) -> int:
     return highest
 
 
-def _never_published(layout: Layout) -> bool:
+def _was_never_published(layout: Layout) -> bool:
     """No pointer because there never was one: what lies here is of a first publish that died before its swap."""
-    known = store_state.read(layout)
-    return not ids(layout) if known is None else known.active_snapshot_id is None
+    state = store_state.read(layout)
+    return not list_ids(layout) if state is None else state.active_snapshot_id is None
 
 
-def _newest_whole(layout: Layout, besides: str | None) -> Manifest:
+def _find_newest_intact(layout: Layout, excluded_id: str | None) -> Manifest:
     """The whole snapshot of the latest lease: a clock that went back made ids that say otherwise (LE-3)."""
-    candidates = []
-    for found in ids(layout):
+    readable_manifests = []
+    for snapshot_id in list_ids(layout):
         with suppress(IntegrityError, OSError):
-            if found != besides:
-                candidates.extend(_read_unless_older(layout, found))
-    candidates.sort(key=lambda one: (one.lease_epoch, one.snapshot_id), reverse=True)
-    for manifest in candidates:
+            if snapshot_id != excluded_id:
+                readable_manifests.extend(_read_unless_older(layout, snapshot_id))
+    readable_manifests.sort(key=lambda one: (one.lease_epoch, one.snapshot_id), reverse=True)
+    for manifest in readable_manifests:
         with suppress(IntegrityError, OSError):
             verifier = Verifier(layout)
             for artifact in manifest.artifacts():
@@ -141,9 +146,9 @@ def activate(layout: Layout, snapshot_id: str, epoch: int) -> None:
 
     Raises LeaseLost when a later lease has published (LE-3).
     """
-    now = active_id(layout)
-    if now is not None and highest_epoch(layout, [now]) > epoch:
+    current_id = read_active_id(layout)
+    if current_id is not None and highest_epoch(layout, [current_id]) > epoch:
         raise LeaseLost("a later writer has published; this snapshot was not", hint="gitindex sync")
-    if now is not None and now != snapshot_id:
-        replaced.note_replaced(layout, now, clock.read_clock())
-    atomic.write_bytes(layout.active, f"{snapshot_id}\n".encode())
+    if current_id is not None and current_id != snapshot_id:
+        replaced.record_replaced_at(layout, current_id, clock.read_clock())
+    atomic.write_bytes(layout.active_pointer, f"{snapshot_id}\n".encode())

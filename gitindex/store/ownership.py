@@ -15,36 +15,40 @@ from gitindex.errors import ForeignStore
 from gitindex.model.foreign import argument
 from gitindex.store.layout import Layout
 
-_OWN_HOME = "set GITINDEX_HOME to a directory of your own"
+_OWN_HOME_HINT = "set GITINDEX_HOME to a directory of your own"
 
 
 def check(layout: Layout, mode: str) -> None:
     """Raises ForeignStore, with the next step. A store that is not there is nobody's."""
-    found = problem(layout, mode)
-    if found is not None:
-        raise found
+    problem_error = find_problem(layout, mode)
+    if problem_error is not None:
+        raise problem_error
 
 
-def problem(layout: Layout, mode: str) -> ForeignStore | None:
+def find_problem(layout: Layout, mode: str) -> ForeignStore | None:
     """Why a user of stores of this `mode` must not believe this one, or None."""
-    base = _lstat(layout.base)
-    if base is None:
+    base_stat = _lstat(layout.base)
+    if base_stat is None:
         return None
-    if not stat.S_ISDIR(base.st_mode):
-        return ForeignStore(f"the index at {layout.base} is no directory", hint=_OWN_HOME)
-    group = _is_group_store(base)
-    flaw = _group_flaw(layout.base, base) if group else _writable(layout.base, base)
-    if not (group and mode == "shared"):
-        flaw = _stranger(layout.base, base) or flaw
-    return flaw or _control_flaw(layout, own=not group)
+    if not stat.S_ISDIR(base_stat.st_mode):
+        return ForeignStore(f"the index at {layout.base} is no directory", hint=_OWN_HOME_HINT)
+    is_group_store = _is_group_store(base_stat)
+    flaw = (
+        _find_group_flaw(layout.base, base_stat)
+        if is_group_store
+        else _find_mode_flaw(layout.base, base_stat)
+    )
+    if not (is_group_store and mode == "shared"):
+        flaw = _find_owner_flaw(layout.base, base_stat) or flaw
+    return flaw or _find_control_flaw(layout, private=not is_group_store)
 
 
 def check_private(folder: Path) -> None:
     """Raises ForeignStore for a directory of the home that is not this user's alone to write."""
-    found = folder.lstat()
-    flaw = _stranger(folder, found) or _writable(folder, found)
-    if flaw is not None or not stat.S_ISDIR(found.st_mode):
-        raise flaw or ForeignStore(f"{folder} is no directory", hint=_OWN_HOME)
+    folder_stat = folder.lstat()
+    flaw = _find_owner_flaw(folder, folder_stat) or _find_mode_flaw(folder, folder_stat)
+    if flaw is not None or not stat.S_ISDIR(folder_stat.st_mode):
+        raise flaw or ForeignStore(f"{folder} is no directory", hint=_OWN_HOME_HINT)
 
 
 def user_name(uid: int) -> str:
@@ -56,43 +60,45 @@ def user_name(uid: int) -> str:
         return f"user {uid}"
 
 
-def _is_group_store(base: os.stat_result) -> bool:
-    return bool(base.st_mode & stat.S_ISGID) and bool(base.st_mode & stat.S_IWGRP)
+def _is_group_store(base_stat: os.stat_result) -> bool:
+    return bool(base_stat.st_mode & stat.S_ISGID) and bool(base_stat.st_mode & stat.S_IWGRP)
 
 
-def _group_flaw(path: Path, base: os.stat_result) -> ForeignStore | None:
-    if base.st_mode & stat.S_IWOTH:
+def _find_group_flaw(path: Path, base_stat: os.stat_result) -> ForeignStore | None:
+    if base_stat.st_mode & stat.S_IWOTH:
         return ForeignStore(
             f"everybody may write the index at {path}", hint=f"chmod o-w {argument(str(path))}"
         )
-    if base.st_gid not in {os.getegid(), *os.getgroups()}:
-        return ForeignStore(f"the index at {path} belongs to a group that you are not in", hint=_OWN_HOME)
+    if base_stat.st_gid not in {os.getegid(), *os.getgroups()}:
+        return ForeignStore(
+            f"the index at {path} belongs to a group that you are not in", hint=_OWN_HOME_HINT
+        )
     return None
 
 
-def _control_flaw(layout: Layout, *, own: bool) -> ForeignStore | None:
-    for path in (layout.active, layout.state, layout.lease):
-        found = _lstat(path)
-        if found is None:
+def _find_control_flaw(layout: Layout, *, private: bool) -> ForeignStore | None:
+    for path in (layout.active_pointer, layout.state, layout.lease):
+        file_stat = _lstat(path)
+        if file_stat is None:
             continue
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(file_stat.st_mode):
             return ForeignStore(
                 f"{path} is no regular file", hint=f"remove {argument(str(layout.base))}, then sync again"
             )
-        flaw = (_stranger(path, found) or _writable(path, found)) if own else None
+        flaw = (_find_owner_flaw(path, file_stat) or _find_mode_flaw(path, file_stat)) if private else None
         if flaw is not None:
             return flaw
     return None
 
 
-def _stranger(path: Path, found: os.stat_result) -> ForeignStore | None:
-    if found.st_uid == os.geteuid():
+def _find_owner_flaw(path: Path, file_stat: os.stat_result) -> ForeignStore | None:
+    if file_stat.st_uid == os.geteuid():
         return None
-    return ForeignStore(f"the index at {path} belongs to {user_name(found.st_uid)}", hint=_OWN_HOME)
+    return ForeignStore(f"the index at {path} belongs to {user_name(file_stat.st_uid)}", hint=_OWN_HOME_HINT)
 
 
-def _writable(path: Path, found: os.stat_result) -> ForeignStore | None:
-    if not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+def _find_mode_flaw(path: Path, file_stat: os.stat_result) -> ForeignStore | None:
+    if not file_stat.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return None
     return ForeignStore(f"others may write the index at {path}", hint=f"chmod go-w {argument(str(path))}")
 

@@ -18,7 +18,7 @@ from gitindex.errors import GateRefused, IntegrityError, LeaseHeld, LeaseLost
 from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
 from gitindex.segment import chunk_table, lexical_index
 from gitindex.segment.facts import Facts
-from gitindex.segment.writer import Written
+from gitindex.segment.writer import WrittenSegment
 from gitindex.store import atomic, contents, integrity, manifests, staging, steps, store_state
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
@@ -26,30 +26,30 @@ from gitindex.store.lease import Lease
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedSnapshot:
     """Finished files below `staging/<txn>/`, not yet hashed."""
 
     folder: Path
-    segments: tuple[Written, ...]
-    kind: str  # of the new segments
-    linked: Mapping[int, Artifact] = field(
+    segments: tuple[WrittenSegment, ...]
+    segment_kind: str  # of the new segments
+    linked_artifacts: Mapping[int, Artifact] = field(
         default_factory=dict
     )  # lexical files known from the parent, by inode
-    expected: frozenset[str] = frozenset()  # paths the new segments must hold
+    expected_paths: frozenset[str] = frozenset()  # paths the new segments must hold
 
 
-Compose = Callable[[tuple[Segment, ...], tuple[Artifact, ...], Artifact], Manifest]
+ComposeManifest = Callable[[tuple[Segment, ...], tuple[Artifact, ...], Artifact], Manifest]
 
 
 @contextmanager
-def transaction(layout: Layout, txn: str, lease: Lease | None = None) -> Iterator[Path]:
+def open_transaction(layout: Layout, txn: str, lease: Lease | None = None) -> Iterator[Path]:
     """A staging directory for the body, removed at its end; without a `lease` while others may publish.
 
     Raises IncompatibleVersion for a store of another release (ST-6).
     """
     store_state.read(layout)
     steps.reach("publish.stage")
-    with staging.transaction(layout, txn, lease.epoch if lease else 0) as folder:
+    with staging.open_transaction(layout, txn, lease.epoch if lease else 0) as folder:
         yield folder
 
 
@@ -57,47 +57,47 @@ def publish(
     layout: Layout,
     lease: Lease,
     snapshot_id: str,
-    staged: Staged,
+    staged: StagedSnapshot,
     verifier: Verifier,
-    compose: Compose,
+    compose: ComposeManifest,
     confirm: Callable[[], None] = lambda: None,
 ) -> Manifest:
     """Make `staged` the active snapshot. `confirm` is the last to speak: what it raises stops the swap.
 
     Raises LeaseLost, GateRefused, ChecksumMismatch, StorageFull, StoreUnwritable: then nothing changed.
     """
-    with atomic.storage(layout.base):
+    with atomic.translate_storage_errors(layout.base):
         steps.reach("publish.flush")
         _flush(staged)
         steps.reach("publish.hash")
         lease.check()
         steps.reach("publish.install")
-        segments, words, overlay = _install(layout, snapshot_id, staged)
-        manifest = compose(segments, words, overlay)
-        with _withdrawn_unless_active(layout, snapshot_id):
+        segments, lexical_artifacts, overlay = _install(layout, snapshot_id, staged)
+        manifest = compose(segments, lexical_artifacts, overlay)
+        with _withdraw_unless_active(layout, snapshot_id):
             steps.reach("publish.manifest")
             manifests.write(layout, manifest)
             steps.reach("publish.preflight")
             lease.check()
             steps.reach("publish.gate")
-            _gate(layout, manifest, staged, verifier)
+            _verify_snapshot(layout, manifest, staged, verifier)
             lease.check()
             confirm()
             steps.reach("publish.swap")
             swap(layout, lease, snapshot_id)
         steps.reach("publish.state")
-        _settle(layout, lease, manifest)
+        _record_publish(layout, lease, manifest)
         steps.reach("publish.done")
     return manifest
 
 
-def adopt(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) -> Manifest:
+def activate_installed(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) -> Manifest:
     """Make a snapshot active whose artifacts are all in their places, proven: a fetched one, as it was published.
 
     Its marker was proven by whoever built it, and every byte is the one that was signed: the checksum of the newest
     table stands for the proof, as it does here after a publish. Raises as `publish` does.
     """
-    with atomic.storage(layout.base):
+    with atomic.translate_storage_errors(layout.base):
         steps.reach("publish.manifest")
         atomic.make_folder(layout.snapshot(manifest.snapshot_id))
         atomic.write_bytes(layout.base / manifest.overlay.path, b"")
@@ -105,27 +105,27 @@ def adopt(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) 
         steps.reach("publish.preflight")
         lease.check()
         steps.reach("publish.gate")
-        with _withdrawn_if_refused(layout, manifest.snapshot_id):
-            verifier.prove(_read_back(layout, manifest).artifacts())
+        with _withdraw_if_refused(layout, manifest.snapshot_id):
+            verifier.verify_all(_read_back(layout, manifest).artifacts())
             _check_counts(layout, manifest)
             _refuse_flaws(contents.find_facts_flaws(layout, manifest))
         lease.check()
         steps.reach("publish.swap")
         swap(layout, lease, manifest.snapshot_id)
         steps.reach("publish.state")
-        _settle(layout, lease, manifest)
+        _record_publish(layout, lease, manifest)
         steps.reach("publish.done")
     return manifest
 
 
 def swap(layout: Layout, lease: Lease, snapshot_id: str) -> None:
     """Make a whole snapshot the active one. Raises LeaseLost, then nothing changed."""
-    with lease.fenced():
+    with lease.fence():
         manifests.activate(layout, snapshot_id, lease.epoch)
 
 
 @contextmanager
-def _withdrawn_if_refused(layout: Layout, snapshot_id: str) -> Iterator[None]:
+def _withdraw_if_refused(layout: Layout, snapshot_id: str) -> Iterator[None]:
     """A lost pointer must not choose a snapshot that the gate refused (SN-11)."""
     try:
         yield
@@ -135,58 +135,65 @@ def _withdrawn_if_refused(layout: Layout, snapshot_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def _withdrawn_unless_active(layout: Layout, snapshot_id: str) -> Iterator[None]:
+def _withdraw_unless_active(layout: Layout, snapshot_id: str) -> Iterator[None]:
     """The same for a snapshot that was built here, whatever stopped it. Nobody else has its id, so this is right
     although the lease may be lost."""
     try:
         yield
     except Exception:
-        if manifests.active_id(layout) != snapshot_id:
+        if manifests.read_active_id(layout) != snapshot_id:
             atomic.remove_tree(layout.snapshot(snapshot_id))
         raise
 
 
-def _flush(staged: Staged) -> None:
+def _flush(staged: StagedSnapshot) -> None:
     """fsync what this transaction wrote; files linked from the parent are durable already."""
-    fresh: list[Path] = []
+    new_paths: list[Path] = []
     for folder, _, names in os.walk(staged.folder):
         atomic.restrict(Path(folder))  # engines have ideas of their own about permissions (ST-3)
-        fresh.append(Path(folder))
+        new_paths.append(Path(folder))
         for path in (Path(folder, name) for name in names):
-            if path.stat().st_ino not in staged.linked:
+            if path.stat().st_ino not in staged.linked_artifacts:
                 atomic.restrict(path)
-                fresh.append(path)
-    atomic.sync_all(fresh)
+                new_paths.append(path)
+    atomic.sync_all(new_paths)
 
 
 def _install(
-    layout: Layout, snapshot_id: str, staged: Staged
+    layout: Layout, snapshot_id: str, staged: StagedSnapshot
 ) -> tuple[tuple[Segment, ...], tuple[Artifact, ...], Artifact]:
     """Move staged files to their final names, then hash them there (after the durability barrier)."""
-    held = {written.id: _install_segment(layout, staged, written) for written in staged.segments}
-    words = layout.lexical(snapshot_id)
-    atomic.move(staged.folder / "lexical", words)
-    listed = lexical_index.files(words)
-    known = {path: staged.linked.get(path.stat().st_ino) for path in listed}
-    home = layout.snapshot(snapshot_id)
-    atomic.make_folder(home)
-    overlay = home / "overlay.jsonl"
+    segment_files = {written.id: _install_segment(layout, staged, written) for written in staged.segments}
+    lexical_dir = layout.lexical(snapshot_id)
+    atomic.move(staged.folder / "lexical", lexical_dir)
+    lexical_files = lexical_index.list_files(lexical_dir)
+    parent_artifacts = {path: staged.linked_artifacts.get(path.stat().st_ino) for path in lexical_files}
+    snapshot_dir = layout.snapshot(snapshot_id)
+    atomic.make_folder(snapshot_dir)
+    overlay = snapshot_dir / "overlay.jsonl"
     atomic.move(staged.folder / "overlay.jsonl", overlay)
-    fresh = [path for path, artifact in known.items() if artifact is None]
-    described = integrity.describe_all(layout, [*itertools.chain(*held.values()), *fresh, overlay])
+    new_lexical_files = [path for path, artifact in parent_artifacts.items() if artifact is None]
+    artifacts_by_path = integrity.describe_artifacts(
+        layout, [*itertools.chain(*segment_files.values()), *new_lexical_files, overlay]
+    )
     segments = tuple(
-        _segment(
-            layout, snapshot_id, staged.kind, written, {path: described[path] for path in held[written.id]}
+        _describe_segment(
+            layout,
+            snapshot_id,
+            staged.segment_kind,
+            written,
+            {path: artifacts_by_path[path] for path in segment_files[written.id]},
         )
         for written in staged.segments
     )
     artifacts = tuple(
-        _renamed(layout, artifact, path) if artifact else described[path] for path, artifact in known.items()
+        _relocate_artifact(layout, artifact, path) if artifact else artifacts_by_path[path]
+        for path, artifact in parent_artifacts.items()
     )
-    return segments, artifacts, described[overlay]
+    return segments, artifacts, artifacts_by_path[overlay]
 
 
-def _install_segment(layout: Layout, staged: Staged, written: Written) -> list[Path]:
+def _install_segment(layout: Layout, staged: StagedSnapshot, written: WrittenSegment) -> list[Path]:
     source = staged.folder / written.id
     table = layout.table(written.id)
     folder = layout.segment(written.id)
@@ -195,34 +202,38 @@ def _install_segment(layout: Layout, staged: Staged, written: Written) -> list[P
     return [*(path for path in table.rglob("*") if path.is_file()), *folder.iterdir()]
 
 
-def _segment(
-    layout: Layout, snapshot_id: str, kind: str, written: Written, described: dict[Path, Artifact]
+def _describe_segment(
+    layout: Layout,
+    snapshot_id: str,
+    kind: str,
+    written: WrittenSegment,
+    artifacts_by_path: dict[Path, Artifact],
 ) -> Segment:
-    graves = described.pop(layout.tombstones(written.id))
+    tombstone_artifact = artifacts_by_path.pop(layout.tombstones(written.id))
     return Segment(
         id=written.id,
         kind=kind,
         snapshot_id=snapshot_id,
         rows=written.rows,
         files=written.files,
-        artifacts=tuple(sorted(described.values(), key=lambda item: item.path)),
-        tombstones=Tombstones(graves, written.tombstones),
+        artifacts=tuple(sorted(artifacts_by_path.values(), key=lambda item: item.path)),
+        tombstones=Tombstones(tombstone_artifact, written.tombstones),
     )
 
 
-def _renamed(layout: Layout, artifact: Artifact, path: Path) -> Artifact:
+def _relocate_artifact(layout: Layout, artifact: Artifact, path: Path) -> Artifact:
     """A file linked from the parent: the bytes that its hash stands for, under another name."""
     return Artifact(path.relative_to(layout.base).as_posix(), artifact.size_bytes, artifact.sha256)
 
 
-def _gate(layout: Layout, manifest: Manifest, staged: Staged, verifier: Verifier) -> None:
+def _verify_snapshot(layout: Layout, manifest: Manifest, staged: StagedSnapshot, verifier: Verifier) -> None:
     """The integrity gate: what is on disk is what the manifest says, and it is complete."""
     stored = _read_back(layout, manifest)
-    trusted = {artifact.sha256 for artifact in staged.linked.values()}
+    linked_hashes = {artifact.sha256 for artifact in staged.linked_artifacts.values()}
     for artifact in stored.artifacts():
-        if artifact.sha256 in trusted:
-            verifier.adopt(artifact)
-    verifier.prove(stored.artifacts())
+        if artifact.sha256 in linked_hashes:
+            verifier.mark_verified(artifact)
+    verifier.verify_all(stored.artifacts())
     _check_counts(layout, stored)
     _check_written(layout, stored, staged)
     _check_expected(layout, staged)
@@ -239,22 +250,22 @@ def _read_back(layout: Layout, manifest: Manifest) -> Manifest:
 
 
 def _check_counts(layout: Layout, manifest: Manifest) -> None:
-    documents = lexical_index.LexicalIndex(layout.lexical(manifest.snapshot_id)).documents
+    documents = lexical_index.LexicalIndex(layout.lexical(manifest.snapshot_id)).document_count
     if documents != manifest.counts.chunks_indexed:
         raise GateRefused(
             f"the lexical index holds {documents} chunks, the manifest counts {manifest.counts.chunks_indexed}",
             hint="gitindex sync --full",
         )
-    for drift in contents.find_impossible_counts(manifest):
-        raise GateRefused(drift, hint="gitindex sync --full")
+    for message in contents.find_impossible_counts(manifest):
+        raise GateRefused(message, hint="gitindex sync --full")
 
 
-def _check_written(layout: Layout, manifest: Manifest, staged: Staged) -> None:
+def _check_written(layout: Layout, manifest: Manifest, staged: StagedSnapshot) -> None:
     """Each new segment fits the schema of chunk rows and holds what the manifest says; older ones were checked."""
-    fresh = {written.id for written in staged.segments}
+    new_ids = {written.id for written in staged.segments}
     newest = manifest.segments[-1].id
     for segment in manifest.segments:
-        if segment.id in fresh:
+        if segment.id in new_ids:
             markers = int(segment.id == newest)
             _refuse_flaws(contents.find_flaws(layout, segment, manifest.dimension, markers))
 
@@ -271,13 +282,13 @@ def _check_marker(layout: Layout, manifest: Manifest) -> None:
         raise GateRefused(f"snapshot {manifest.snapshot_id} has no completion marker", hint="gitindex sync")
 
 
-def _check_expected(layout: Layout, staged: Staged) -> None:
-    present: set[str] = set()
+def _check_expected(layout: Layout, staged: StagedSnapshot) -> None:
+    stored_paths: set[str] = set()
     for written in staged.segments:
         facts = Facts(layout.facts(written.id))
-        present.update(facts.paths())
+        stored_paths.update(facts.paths())
         facts.close()
-    _refuse_missing(staged.expected - present)
+    _refuse_missing(staged.expected_paths - stored_paths)
 
 
 def _refuse_missing(missing: Iterable[str]) -> None:
@@ -288,11 +299,11 @@ def _refuse_missing(missing: Iterable[str]) -> None:
         )
 
 
-def _settle(layout: Layout, lease: Lease, manifest: Manifest) -> None:
+def _record_publish(layout: Layout, lease: Lease, manifest: Manifest) -> None:
     """What may be lost in a crash: notes that save hashing, and the state file that manifests can rebuild."""
-    with suppress(LeaseLost, LeaseHeld), lease.fenced():  # what a later writer left is newer
-        integrity.note_verified(layout, manifest.artifacts())
-        current = store_state.read(layout)
-        if current is not None:
-            store_state.write(layout, store_state.published(current, manifest))
-    store_state.touch_used(layout)
+    with suppress(LeaseLost, LeaseHeld), lease.fence():  # what a later writer left is newer
+        integrity.write_checksum_cache(layout, manifest.artifacts())
+        state = store_state.read(layout)
+        if state is not None:
+            store_state.write(layout, store_state.apply_publish(state, manifest))
+    store_state.touch_last_used(layout)

@@ -11,19 +11,19 @@ from contextlib import contextmanager
 from gitindex.errors import LeaseHeld
 from gitindex.store.layout import Layout
 
-WAIT = 5.0  # seconds for either side: a collection takes less, and whoever asks can ask again
+WAIT_SECONDS = 5.0  # seconds for either side: a collection takes less, and whoever asks can ask again
 _POLL = 0.02
 
 
 class ReadersLock:
     """A shared hold that lives as long as a view does."""
 
-    def __init__(self, layout: Layout, wait: float = WAIT) -> None:
+    def __init__(self, layout: Layout, wait: float = WAIT_SECONDS) -> None:
         """Raises LeaseHeld when somebody holds the lock alone for `wait` seconds."""
         # Read-only: a reader must work on a store it may not write to.
-        self._descriptor = os.open(layout.readers, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = os.open(layout.readers_lock, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            _lock(self._descriptor, fcntl.LOCK_SH, wait, _collected(layout, wait))
+            _flock_within(self._descriptor, fcntl.LOCK_SH, wait, _busy_error(layout, wait))
         except BaseException:
             self.close()
             raise
@@ -35,14 +35,14 @@ class ReadersLock:
 
 
 @contextmanager
-def exclusive(layout: Layout, wait: float = WAIT) -> Iterator[None]:
+def lock_exclusively(layout: Layout, wait: float = WAIT_SECONDS) -> Iterator[None]:
     """No reader is inside while the body runs.
 
     Raises LeaseHeld when readers stay for `wait` seconds.
     """
-    descriptor = os.open(layout.readers, os.O_RDWR | os.O_CLOEXEC)
+    descriptor = os.open(layout.readers_lock, os.O_RDWR | os.O_CLOEXEC)
     try:
-        _lock(
+        _flock_within(
             descriptor,
             fcntl.LOCK_EX,
             wait,
@@ -53,14 +53,14 @@ def exclusive(layout: Layout, wait: float = WAIT) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _collected(layout: Layout, wait: float) -> LeaseHeld:
+def _busy_error(layout: Layout, wait: float) -> LeaseHeld:
     return LeaseHeld(
         f"another process has kept the index {layout.id} to itself for {wait:g} s; nothing was read",
         hint="try again",
     )
 
 
-def _lock(descriptor: int, kind: int, wait: float, refusal: LeaseHeld) -> None:
+def _flock_within(descriptor: int, kind: int, wait: float, refusal: LeaseHeld) -> None:
     """`flock` itself would wait as long as the holder likes."""
     deadline = time.monotonic() + wait
     while True:

@@ -15,17 +15,17 @@ from gitindex.store import atomic
 from gitindex.store.layout import Layout
 
 
-def note_replaced(layout: Layout, snapshot_id: str, at: Moment) -> None:
+def record_replaced_at(layout: Layout, snapshot_id: str, moment: Moment) -> None:
     """Not flushed: after a crash of the machine nobody who read the snapshot is left. Needs the lease."""
     with suppress(FileNotFoundError):  # the pointer led to a snapshot that is gone
-        data = json.dumps(asdict(at)).encode()
-        atomic.write_bytes(layout.replaced(snapshot_id), data, durable=False)
+        data = json.dumps(asdict(moment)).encode()
+        atomic.write_bytes(layout.replaced_record(snapshot_id), data, durable=False)
 
 
-def read_replaced(layout: Layout, snapshot_id: str) -> Moment | None:
+def read_replaced_at(layout: Layout, snapshot_id: str) -> Moment | None:
     try:
-        found = Moment(**json.loads(layout.replaced(snapshot_id).read_bytes()))
+        moment = Moment(**json.loads(layout.replaced_record(snapshot_id).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
-    numbers = (found.wall_ms, found.boot_ms)
-    return found if isinstance(found.boot, str) and all(type(one) is int for one in numbers) else None
+    numbers = (moment.wall_ms, moment.boot_ms)
+    return moment if isinstance(moment.boot, str) and all(type(number) is int for number in numbers) else None

@@ -13,10 +13,10 @@ _SEAL = "sha256"
 
 
 def write(path: Path, value: dict[str, Any]) -> None:
-    atomic.write_json(path, {**value, _SEAL: _hash(value)})
+    atomic.write_json(path, {**value, _SEAL: _hash_content(value)})
 
 
-def opened(value: object) -> dict[str, Any]:
+def verify_seal(value: object) -> dict[str, Any]:
     """The content of a sealed object, without its seal.
 
     Raises ValueError when the seal is missing or belongs to other content.
@@ -24,10 +24,10 @@ def opened(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("not an object")
     content = {name: item for name, item in value.items() if name != _SEAL}
-    if value.get(_SEAL) != _hash(content):
+    if value.get(_SEAL) != _hash_content(content):
         raise ValueError("does not match its own checksum")
     return content
 
 
-def _hash(value: dict[str, Any]) -> str:
+def _hash_content(value: dict[str, Any]) -> str:
     return sha256_hex(json.dumps(value, sort_keys=True, separators=(",", ":")).encode())

@@ -19,7 +19,7 @@ from gitindex.model.frozen import frozen
 from gitindex.store import atomic
 from gitindex.store.layout import Layout
 
-RECORD = "builder.json"
+RECORD_NAME = "builder.json"
 
 
 @frozen
@@ -30,17 +30,17 @@ class Builder:
 
 
 @contextmanager
-def transaction(layout: Layout, txn: str, epoch: int = 0) -> Iterator[Path]:
+def open_transaction(layout: Layout, txn: str, epoch: int = 0) -> Iterator[Path]:
     """A new folder for the body, for the holder of the lease with `epoch` or for a builder without one; it is removed
     at the end."""
     folder = layout.transaction(txn)
     atomic.make_folder(folder)
     try:
-        record = atomic.create(folder / RECORD)
+        record = atomic.create(folder / RECORD_NAME)
         try:
             with suppress(OSError):  # a file system without locks: then its age decides
                 fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _write(record, epoch)  # only now: content means that the lock was taken
+                _write_builder(record, epoch)  # only now: content means that the lock was taken
             yield folder
         finally:
             os.close(record)
@@ -51,56 +51,56 @@ def transaction(layout: Layout, txn: str, epoch: int = 0) -> Iterator[Path]:
 def clear(folder: Path) -> None:
     """Remove everything that was built in the folder of a transaction."""
     for entry in folder.iterdir():
-        if entry.name != RECORD:
+        if entry.name != RECORD_NAME:
             atomic.remove_tree(entry)
 
 
-def claim(layout: Layout, txn: str, epoch: int) -> None:
+def assign_to_lease(layout: Layout, txn: str, epoch: int) -> None:
     """A builder that began without the lease has it now: its folder belongs to that lease."""
     with suppress(OSError):
-        record = os.open(layout.transaction(txn) / RECORD, os.O_RDWR | os.O_CLOEXEC)
+        record = os.open(layout.transaction(txn) / RECORD_NAME, os.O_RDWR | os.O_CLOEXEC)
         try:
-            _write(record, epoch)  # in place: another file would not be locked
+            _write_builder(record, epoch)  # in place: another file would not be locked
         finally:
             os.close(record)
 
 
 def find_leftovers(layout: Layout, epoch: int) -> list[Path]:
     """Folders of dead builders, and of leases before `epoch`."""
-    return [folder for folder, builder in _recorded(layout) if _is_over(builder, epoch)]
+    return [folder for folder, builder in _list_recorded(layout) if _is_leftover(builder, epoch)]
 
 
 def find_builders(layout: Layout) -> list[Builder]:
     """Those that are at work."""
-    return [builder for _, builder in _recorded(layout) if builder.running]
+    return [builder for _, builder in _list_recorded(layout) if builder.running]
 
 
 def find_unrecorded(layout: Layout) -> list[Path]:
     """Folders, and other things, that nobody says to own."""
-    recorded = {folder for folder, _ in _recorded(layout)}
-    return [path for path in _children(layout) if path not in recorded]
+    recorded = {folder for folder, _ in _list_recorded(layout)}
+    return [path for path in _list_entries(layout) if path not in recorded]
 
 
-def _is_over(builder: Builder, epoch: int) -> bool:
+def _is_leftover(builder: Builder, epoch: int) -> bool:
     return not builder.running or 0 < builder.lease_epoch < epoch
 
 
-def _recorded(layout: Layout) -> list[tuple[Path, Builder]]:
-    found = ((folder, _read(folder / RECORD)) for folder in _children(layout))
-    return [(folder, builder) for folder, builder in found if builder is not None]
+def _list_recorded(layout: Layout) -> list[tuple[Path, Builder]]:
+    builders = ((folder, _read_builder(folder / RECORD_NAME)) for folder in _list_entries(layout))
+    return [(folder, builder) for folder, builder in builders if builder is not None]
 
 
-def _children(layout: Layout) -> list[Path]:
+def _list_entries(layout: Layout) -> list[Path]:
     return sorted(layout.staging.iterdir()) if layout.staging.is_dir() else []
 
 
-def _write(record: int, epoch: int) -> None:
+def _write_builder(record: int, epoch: int) -> None:
     data = json.dumps({"pid": os.getpid(), "lease_epoch": epoch}).encode()
     os.pwrite(record, data, 0)
     os.ftruncate(record, len(data))
 
 
-def _read(path: Path) -> Builder | None:
+def _read_builder(path: Path) -> Builder | None:
     try:
         record = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

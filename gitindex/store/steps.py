@@ -2,7 +2,7 @@
 
 Code announces a step right before doing it. Production has no observer; crash tests install one that kills
 the process, and a test fails when a step listed here is never reached by them. Whoever wants to know where the time
-goes listens with `timed`.
+goes listens with `record_steps`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ REMOTE_STEPS: dict[str, tuple[str, ...]] = {
 }
 
 # So has a refresh: its steps need an indexer. Those of a publish lie between `import.lease` and `refresh.published`.
-SEMANTIC_STEPS: dict[str, tuple[str, ...]] = {
+EXACT_STEPS: dict[str, tuple[str, ...]] = {
     "refresh": (
         "refresh.claimed",
         "refresh.indexed",
@@ -61,19 +61,19 @@ SEMANTIC_STEPS: dict[str, tuple[str, ...]] = {
     "import": ("import.decode", "import.write", "import.lease"),
 }
 
-_groups = (STEPS, REMOTE_STEPS, SEMANTIC_STEPS)
-_known = frozenset(name for group in _groups for names in group.values() for name in names)
+_step_groups = (STEPS, REMOTE_STEPS, EXACT_STEPS)
+_step_names = frozenset(name for group in _step_groups for names in group.values() for name in names)
 _observer: Callable[[str], None] | None = None
-_heard: ContextVar[list[tuple[str, float]] | None] = ContextVar("heard", default=None)
+_recording: ContextVar[list[tuple[str, float]] | None] = ContextVar("heard", default=None)
 
 
 def reach(name: str) -> None:
     """Announce a step. An unlisted name is a programming error, so it cannot escape the crash tests."""
-    if name not in _known:
+    if name not in _step_names:
         raise KeyError(f"step {name!r} is not listed in store.steps")
-    heard = _heard.get()
-    if heard is not None:
-        heard.append((name, time.monotonic()))
+    recorded_steps = _recording.get()
+    if recorded_steps is not None:
+        recorded_steps.append((name, time.monotonic()))
     if _observer is not None:
         _observer(name)
 
@@ -85,16 +85,19 @@ def observe(observer: Callable[[str], None] | None) -> None:
 
 
 @contextmanager
-def timed() -> Iterator[list[tuple[str, float]]]:
+def record_steps() -> Iterator[list[tuple[str, float]]]:
     """The steps this thread reaches inside the block, each with its moment."""
-    heard: list[tuple[str, float]] = []
-    token = _heard.set(heard)
+    recorded_steps: list[tuple[str, float]] = []
+    token = _recording.set(recorded_steps)
     try:
-        yield heard
+        yield recorded_steps
     finally:
-        _heard.reset(token)
+        _recording.reset(token)
 
 
-def phases(heard: list[tuple[str, float]]) -> dict[str, int]:
+def phase_durations(recorded_steps: list[tuple[str, float]]) -> dict[str, int]:
     """Milliseconds from each step to the next, by the step's own name; the last one has no length."""
-    return {name.rpartition(".")[2]: round((after - at) * 1000) for (name, at), (_, after) in pairwise(heard)}
+    return {
+        name.rpartition(".")[2]: round((end - start) * 1000)
+        for (name, start), (_, end) in pairwise(recorded_steps)
+    }

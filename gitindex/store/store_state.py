@@ -17,12 +17,12 @@ from gitindex.model.manifest import Manifest
 from gitindex.store import atomic, sealed_json
 from gitindex.store.layout import Layout
 
-USED_EVERY = 3600.0
-_TOUCHED = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+TOUCH_INTERVAL = 3600.0
+_TOUCH_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @frozen
-class Indexing:
+class IndexingProgress:
     """Progress of a create or forced reindex."""
 
     progress_pct: float | None = None
@@ -45,7 +45,7 @@ class StoreState:
     last_sync_at: str | None = None
     last_result: str = "never"
     state: str = "not_found"  # not_found | indexing | indexed | sync_completed | indexfailed
-    indexing: Indexing | None = None
+    indexing: IndexingProgress | None = None
 
 
 def now() -> str:
@@ -60,11 +60,11 @@ def read(layout: Layout) -> StoreState | None:
     try:
         data = json.loads(layout.state.read_bytes())
         versions.check("index_state", data.get("schema_version"), str(layout.state))
-        data = sealed_json.opened(data)
+        data = sealed_json.verify_seal(data)
         del data["schema_version"]
         indexing = data.pop("indexing", None)
         data["repository"] = tuple(data["repository"])
-        return StoreState(indexing=Indexing(**indexing) if indexing else None, **data)
+        return StoreState(indexing=IndexingProgress(**indexing) if indexing else None, **data)
     except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -75,7 +75,7 @@ def write(layout: Layout, state: StoreState) -> None:
     )
 
 
-def published(state: StoreState, manifest: Manifest) -> StoreState:
+def apply_publish(state: StoreState, manifest: Manifest) -> StoreState:
     """The state after `manifest` became active."""
     return replace(
         state,
@@ -93,24 +93,24 @@ def published(state: StoreState, manifest: Manifest) -> StoreState:
     )
 
 
-def touch_used(layout: Layout) -> None:
+def touch_last_used(layout: Layout) -> None:
     """Remember use, at most hourly (ST-5); a store we may not write to is simply not touched."""
     try:
-        if time.time() - layout.last_used.lstat().st_mtime < USED_EVERY:
+        if time.time() - layout.last_used.lstat().st_mtime < TOUCH_INTERVAL:
             return
     except FileNotFoundError:
         pass
     try:
         # Whoever shares stores shares this too; never through a link: the home may be shared.
-        allowed = stat.S_IMODE(layout.base.parent.stat().st_mode) & 0o770
-        atomic.make_private_folder(layout.last_used.parent, allowed)
-        descriptor = os.open(layout.last_used, _TOUCHED, allowed & 0o660)
+        mode = stat.S_IMODE(layout.base.parent.stat().st_mode) & 0o770
+        atomic.make_private_folder(layout.last_used.parent, mode)
+        descriptor = os.open(layout.last_used, _TOUCH_FLAGS, mode & 0o660)
     except OSError:
         return
     with suppress(OSError):
         os.utime(descriptor)
         os.fchmod(
-            descriptor, allowed & 0o660
+            descriptor, mode & 0o660
         )  # whatever the umask; not ours to change when another user made it
     os.close(descriptor)
 

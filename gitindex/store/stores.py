@@ -33,42 +33,42 @@ def locate(home: Path, root: Path, fingerprint: str) -> Layout:
     return Layout(data_dir(home) / store_id(root, fingerprint))
 
 
-def existing(layout: Layout, mode: str) -> StoreState | None:
+def read_existing(layout: Layout, mode: str) -> StoreState | None:
     """The state of the store, None where there is none.
 
     Raises UsageError when it is of the other mode, ForeignStore when it is not this user's.
     """
     ownership.check(layout, mode)
-    found = store_state.read(layout)
-    if found is None or not layout.readers.exists():
+    state = store_state.read(layout)
+    if state is None or not layout.readers_lock.exists():
         return None
-    if found.mode != mode:
+    if state.mode != mode:
         raise UsageError(
-            f"store {layout.id} was created in {found.mode} mode and stays so",
+            f"store {layout.id} was created in {state.mode} mode and stays so",
             hint="gitindex gc --stores --force",
         )
-    return found
+    return state
 
 
-def create(layout: Layout, fresh: StoreState) -> StoreState:
+def create(layout: Layout, new_state: StoreState) -> StoreState:
     """Make the store's directories, or return the state of the one that is there.
 
     Raises UsageError when the store exists in the other mode, ForeignStore when it is not this user's,
     StoreUnwritable when it cannot be made, StoreNotShareable when a shared one cannot be carried.
     """
-    found = existing(layout, fresh.mode)
-    if found is not None:
-        return found
-    with atomic.storage(layout.base):
+    existing_state = read_existing(layout, new_state.mode)
+    if existing_state is not None:
+        return existing_state
+    with atomic.translate_storage_errors(layout.base):
         try:
-            _make_directories(layout, fresh.mode)
+            _make_directories(layout, new_state.mode)
         except FileNotFoundError as error:  # a file system where nothing can be made (/proc)
-            raise atomic.unwritable(layout.base, error) from error
-        if fresh.mode == "shared":
+            raise atomic.unwritable_error(layout.base, error) from error
+        if new_state.mode == "shared":
             capability.check_shareable(layout)
-        atomic.create_missing(layout.readers)
-        store_state.write(layout, fresh)
-    return fresh
+        atomic.create_missing(layout.readers_lock)
+        store_state.write(layout, new_state)
+    return new_state
 
 
 def _make_directories(layout: Layout, mode: str) -> None:
@@ -84,7 +84,7 @@ def _make_directories(layout: Layout, mode: str) -> None:
         atomic.make_folder(folder)
 
 
-def layouts(home: Path) -> list[Layout]:
+def list_layouts(home: Path) -> list[Layout]:
     """All stores, by a single-level scan."""
     base = data_dir(home)
     if not base.is_dir():
@@ -92,54 +92,54 @@ def layouts(home: Path) -> list[Layout]:
     return [Layout(entry) for entry in sorted(base.iterdir()) if entry.is_dir() and "__" in entry.name]
 
 
-def believed(home: Path, mode: str) -> list[Layout]:
+def list_readable(home: Path, mode: str) -> list[Layout]:
     """The stores that a user of this mode may read: those of others in the same home are passed over."""
-    return [layout for layout in layouts(home) if ownership.problem(layout, mode) is None]
+    return [layout for layout in list_layouts(home) if ownership.find_problem(layout, mode) is None]
 
 
-def describe(layout: Layout, mode: str) -> StoreInfo:
+def describe_store(layout: Layout, mode: str) -> StoreInfo:
     """Never fails: of a damaged store, or of somebody else's, what cannot be read is said to be unknown."""
-    foreign = ownership.problem(layout, mode)
+    ownership_problem = ownership.find_problem(layout, mode)
     try:
-        found = store_state.read(layout) if foreign is None else None
+        state = store_state.read(layout) if ownership_problem is None else None
     except GitindexError:
-        found = None
+        state = None
     return StoreInfo(
         store_id=layout.id,
-        config_fingerprint=found.config_fingerprint if found else layout.id.rsplit("__", 1)[-1],
-        canonical_root=found.canonical_root if found else "unknown",
-        created_at=found.created_at if found else "unknown",
+        config_fingerprint=state.config_fingerprint if state else layout.id.rsplit("__", 1)[-1],
+        canonical_root=state.canonical_root if state else "unknown",
+        created_at=state.created_at if state else "unknown",
         last_used_at=datetime.fromtimestamp(store_state.last_used(layout), UTC).isoformat(timespec="seconds"),
         size_bytes=atomic.tree_size(layout.base),
-        active_snapshot_id=manifests.active_id(layout) if foreign is None else None,
-        mode=found.mode if found else "unknown",
-        problem=foreign.message if foreign else "",
+        active_snapshot_id=manifests.read_active_id(layout) if ownership_problem is None else None,
+        mode=state.mode if state else "unknown",
+        problem=ownership_problem.message if ownership_problem else "",
     )
 
 
-def siblings(home: Path, layout: Layout, fresh: StoreState) -> list[Layout]:
+def find_siblings(home: Path, layout: Layout, new_state: StoreState) -> list[Layout]:
     """Stores of the same repository and fingerprint that could seed this one, most recently used first (ST-4).
 
     Hard links of another user's files would stay his to change: in single mode only ours are siblings.
     """
-    found = []
-    for other in believed(home, fresh.mode):
-        if other.id == layout.id or not other.id.endswith(f"__{fresh.config_fingerprint[:16]}"):
+    sibling_layouts = []
+    for other in list_readable(home, new_state.mode):
+        if other.id == layout.id or not other.id.endswith(f"__{new_state.config_fingerprint[:16]}"):
             continue
-        theirs = store_state.read(other)
-        if theirs is None or theirs.mode != fresh.mode:
+        other_state = store_state.read(other)
+        if other_state is None or other_state.mode != new_state.mode:
             continue
-        same_clone = bool(fresh.common_dir) and theirs.common_dir == fresh.common_dir
-        if same_clone or set(theirs.repository) & set(fresh.repository):
-            found.append(other)
-    return sorted(found, key=store_state.last_used, reverse=True)
+        same_clone = bool(new_state.common_dir) and other_state.common_dir == new_state.common_dir
+        if same_clone or set(other_state.repository) & set(new_state.repository):
+            sibling_layouts.append(other)
+    return sorted(sibling_layouts, key=store_state.last_used, reverse=True)
 
 
 def remove(layout: Layout) -> None:
     """Delete a whole store. Renamed first, so nobody opens a half-deleted one. Needs the lease and the readers lock."""
     import shutil
 
-    doomed = layout.base.with_name(f".doomed.{ulid()}")
-    os.rename(layout.base, doomed)
-    shutil.rmtree(doomed)
+    trash = layout.base.with_name(f".doomed.{ulid()}")
+    os.rename(layout.base, trash)
+    shutil.rmtree(trash)
     layout.last_used.unlink(missing_ok=True)

@@ -19,11 +19,11 @@ STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://github.com/gitindex/gitindex/snapshot/v1"
 MAX_SUCCESSORS = 8
 
-HASH = re.compile(r"[0-9a-f]{64}")
-COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
-FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
+COMMIT_PATTERN = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+REPOSITORY_PATTERN = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
+FINGERPRINT_PATTERN = re.compile(r"[0-9a-f]{16,64}")
+_INSTANT_FORMAT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ class SnapshotClaim:
     successors: tuple[PublicKey, ...] = ()  # keys the signers hand over to (RE-5)
 
     def __post_init__(self) -> None:
-        strictjson.matching(self.repository, REPOSITORY, "repository id")
-        strictjson.matching(self.commit, COMMIT, "commit")
-        strictjson.matching(self.tree, COMMIT, "tree")
-        strictjson.matching(self.config_fingerprint, FINGERPRINT, "config fingerprint")
-        strictjson.count(self.format, "format")
-        strictjson.text(self.builder, "builder")
-        _instant(self.built_at)
-        strictjson.count(self.build_ms, "build_ms")
+        strictjson.require_match(self.repository, REPOSITORY_PATTERN, "repository id")
+        strictjson.require_match(self.commit, COMMIT_PATTERN, "commit")
+        strictjson.require_match(self.tree, COMMIT_PATTERN, "tree")
+        strictjson.require_match(self.config_fingerprint, FINGERPRINT_PATTERN, "config fingerprint")
+        strictjson.require_count(self.format, "format")
+        strictjson.require_text(self.builder, "builder")
+        _check_instant(self.built_at)
+        strictjson.require_count(self.build_ms, "build_ms")
         _check_numbers(self.toc, self.totals)
         if len(self.successors) > MAX_SUCCESSORS:
             raise MalformedError(f"more than {MAX_SUCCESSORS} successors")
@@ -101,14 +101,14 @@ def encode(claim: SnapshotClaim) -> bytes:
 
 def decode(payload: bytes, *, limit: int) -> SnapshotClaim:
     """Read a statement; raises MalformedError unless it is exactly what `encode` could have written."""
-    statement = strictjson.record(
+    statement = strictjson.require_record(
         strictjson.parse(payload, limit=limit),
         ("_type", "subject", "predicateType", "predicate"),
         "statement",
     )
     if statement["_type"] != STATEMENT_TYPE or statement["predicateType"] != PREDICATE_TYPE:
         raise MalformedError("not a statement about a gitindex snapshot")
-    claim = _predicate(statement["predicate"])
+    claim = _decode_predicate(statement["predicate"])
     subject = {"name": f"{claim.repository}/{claim.commit}", "digest": {"sha256": claim.toc.sha256}}
     if statement["subject"] != [subject]:
         raise MalformedError("the statement's subject is not the snapshot it describes")
@@ -123,41 +123,45 @@ def peek_format(payload: bytes, *, limit: int) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _predicate(value: object) -> SnapshotClaim:
-    fields = strictjson.record(value, SnapshotClaim.__dataclass_fields__, "predicate")
-    toc = strictjson.record(fields["toc"], TocReference.__dataclass_fields__, "toc")
-    totals = strictjson.record(fields["totals"], Totals.__dataclass_fields__, "totals")
+def _decode_predicate(value: object) -> SnapshotClaim:
+    fields = strictjson.require_record(value, SnapshotClaim.__dataclass_fields__, "predicate")
+    toc = strictjson.require_record(fields["toc"], TocReference.__dataclass_fields__, "toc")
+    totals = strictjson.require_record(fields["totals"], Totals.__dataclass_fields__, "totals")
     return SnapshotClaim(
-        repository=strictjson.matching(fields["repository"], REPOSITORY, "repository id"),
-        commit=strictjson.matching(fields["commit"], COMMIT, "commit"),
-        tree=strictjson.matching(fields["tree"], COMMIT, "tree"),
-        config_fingerprint=strictjson.matching(fields["config_fingerprint"], FINGERPRINT, "fingerprint"),
-        format=strictjson.count(fields["format"], "format"),
-        toc=TocReference(
-            strictjson.matching(toc["sha256"], HASH, "toc digest"),
-            strictjson.count(toc["size"], "toc size"),
-            strictjson.matching(toc["raw_sha256"], HASH, "toc raw digest"),
-            strictjson.count(toc["raw_size"], "toc raw size"),
+        repository=strictjson.require_match(fields["repository"], REPOSITORY_PATTERN, "repository id"),
+        commit=strictjson.require_match(fields["commit"], COMMIT_PATTERN, "commit"),
+        tree=strictjson.require_match(fields["tree"], COMMIT_PATTERN, "tree"),
+        config_fingerprint=strictjson.require_match(
+            fields["config_fingerprint"], FINGERPRINT_PATTERN, "fingerprint"
         ),
-        totals=Totals(*(strictjson.count(totals[name], name) for name in Totals.__dataclass_fields__)),
-        builder=strictjson.text(fields["builder"], "builder"),
-        built_at=strictjson.text(fields["built_at"], "built_at"),
-        build_ms=strictjson.count(fields["build_ms"], "build_ms"),
-        successors=_successors(fields["successors"]),
+        format=strictjson.require_count(fields["format"], "format"),
+        toc=TocReference(
+            strictjson.require_match(toc["sha256"], HASH_PATTERN, "toc digest"),
+            strictjson.require_count(toc["size"], "toc size"),
+            strictjson.require_match(toc["raw_sha256"], HASH_PATTERN, "toc raw digest"),
+            strictjson.require_count(toc["raw_size"], "toc raw size"),
+        ),
+        totals=Totals(
+            *(strictjson.require_count(totals[name], name) for name in Totals.__dataclass_fields__)
+        ),
+        builder=strictjson.require_text(fields["builder"], "builder"),
+        built_at=strictjson.require_text(fields["built_at"], "built_at"),
+        build_ms=strictjson.require_count(fields["build_ms"], "build_ms"),
+        successors=_decode_successors(fields["successors"]),
     )
 
 
-def _successors(value: object) -> tuple[PublicKey, ...]:
-    listed = strictjson.items(value, "successors", most=MAX_SUCCESSORS)
+def _decode_successors(value: object) -> tuple[PublicKey, ...]:
+    lines = strictjson.require_list(value, "successors", maximum=MAX_SUCCESSORS)
     try:
-        return tuple(parse_public(strictjson.text(line, "successor", most=512)) for line in listed)
+        return tuple(parse_public(strictjson.require_text(line, "successor", maximum=512)) for line in lines)
     except UsageError as error:
         raise MalformedError(f"a successor is not a public key: {error.message}") from None
 
 
 def _check_numbers(toc: TocReference, totals: Totals) -> None:
-    strictjson.matching(toc.sha256, HASH, "toc digest")
-    strictjson.matching(toc.raw_sha256, HASH, "toc raw digest")
+    strictjson.require_match(toc.sha256, HASH_PATTERN, "toc digest")
+    strictjson.require_match(toc.raw_sha256, HASH_PATTERN, "toc raw digest")
     for what, value in (
         ("toc size", toc.size),
         ("toc raw size", toc.raw_size),
@@ -165,12 +169,12 @@ def _check_numbers(toc: TocReference, totals: Totals) -> None:
         ("total size", totals.size),
         ("total raw size", totals.raw_size),
     ):
-        strictjson.count(value, what)
+        strictjson.require_count(value, what)
 
 
-def _instant(value: object) -> None:
+def _check_instant(value: object) -> None:
     """A real moment in the one spelling we write, so that it can be shown and compared as it is."""
-    stamp = strictjson.matching(value, _INSTANT, "built_at")
+    stamp = strictjson.require_match(value, _INSTANT_FORMAT, "built_at")
     try:
         datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%S%z")
     except ValueError:

@@ -36,7 +36,7 @@ class Envelope:
     def message(self) -> bytes:
         return pae(self.payload_type, self.payload)
 
-    def signed_by(self, key: PublicKey) -> bool:
+    def is_signed_by(self, key: PublicKey) -> bool:
         """Whether any signature is this key's, whatever key id stands beside it."""
         return any(key.verifies(signature.value, self.message) for signature in self.signatures)
 
@@ -54,12 +54,12 @@ def sign(payload: bytes, keys: Sequence[SigningKey]) -> Envelope:
 
 def add_signatures(envelope: Envelope, keys: Sequence[SigningKey]) -> Envelope:
     """The same payload signed by further keys; a key that signed already is not added twice."""
-    new = tuple(
+    new_signatures = tuple(
         Signature(key.public.id, key.sign(envelope.message))
         for key in keys
-        if not envelope.signed_by(key.public)
+        if not envelope.is_signed_by(key.public)
     )
-    return Envelope(envelope.payload_type, envelope.payload, (*envelope.signatures, *new))
+    return Envelope(envelope.payload_type, envelope.payload, (*envelope.signatures, *new_signatures))
 
 
 def encode(envelope: Envelope) -> bytes:
@@ -69,8 +69,8 @@ def encode(envelope: Envelope) -> bytes:
             "payloadType": envelope.payload_type,
             "payload": base64.b64encode(envelope.payload).decode(),
             "signatures": [
-                {"keyid": one.key_id, "sig": base64.b64encode(one.value).decode()}
-                for one in envelope.signatures
+                {"keyid": signature.key_id, "sig": base64.b64encode(signature.value).decode()}
+                for signature in envelope.signatures
             ],
         }
     )
@@ -81,23 +81,25 @@ def encode(envelope: Envelope) -> bytes:
 def decode(data: bytes) -> Envelope:
     """Read an envelope without believing it. Raises MalformedError; sizes are checked before parsing."""
     parsed = strictjson.parse(data, limit=MAX_ENVELOPE_BYTES)
-    fields = strictjson.record(parsed, ("payloadType", "payload", "signatures"), "envelope")
-    payload_type = strictjson.text(fields["payloadType"], "payload type")
+    fields = strictjson.require_record(parsed, ("payloadType", "payload", "signatures"), "envelope")
+    payload_type = strictjson.require_text(fields["payloadType"], "payload type")
     if payload_type != PAYLOAD_TYPE:
         raise MalformedError(f"payload type is {payload_type!r}, not {PAYLOAD_TYPE!r}")
-    listed = strictjson.items(fields["signatures"], "signatures", most=MAX_SIGNATURES)
-    return Envelope(payload_type, _base64(fields["payload"], "payload"), tuple(map(_signature, listed)))
+    signatures = strictjson.require_list(fields["signatures"], "signatures", maximum=MAX_SIGNATURES)
+    return Envelope(
+        payload_type, _decode_base64(fields["payload"], "payload"), tuple(map(_decode_signature, signatures))
+    )
 
 
-def _signature(value: object) -> Signature:
-    fields = strictjson.record(value, ("keyid", "sig"), "signature")
-    raw = _base64(fields["sig"], "signature")
+def _decode_signature(value: object) -> Signature:
+    fields = strictjson.require_record(value, ("keyid", "sig"), "signature")
+    raw = _decode_base64(fields["sig"], "signature")
     if len(raw) != _SIGNATURE_BYTES:
         raise MalformedError("a signature is not 64 bytes")
-    return Signature(strictjson.text(fields["keyid"], "key id"), raw)
+    return Signature(strictjson.require_text(fields["keyid"], "key id"), raw)
 
 
-def _base64(value: object, what: str) -> bytes:
+def _decode_base64(value: object, what: str) -> bytes:
     if not isinstance(value, str):
         raise MalformedError(f"{what} is not a string")
     try:

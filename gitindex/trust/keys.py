@@ -82,7 +82,7 @@ def parse_public(line: str) -> PublicKey:
     if not wire.startswith(_WIRE_PREFIX) or len(wire) != len(_WIRE_PREFIX) + _RAW_BYTES:
         raise UsageError("public key is not the 32 bytes of an ed25519 key")
     comment = parts[2] if len(parts) == 3 else ""
-    return PublicKey(wire[len(_WIRE_PREFIX) :], _checked_comment(comment))
+    return PublicKey(wire[len(_WIRE_PREFIX) :], _check_comment(comment))
 
 
 def load_public(path: Path) -> PublicKey:
@@ -111,7 +111,7 @@ def parse_private(content: str) -> SigningKey:
         ) from None
     if not isinstance(key, Ed25519PrivateKey):
         raise ConfigError("the signing key is not an ed25519 key", hint="gitindex keys new FILE")
-    return _signing_key(key, "")
+    return _make_signing_key(key, "")
 
 
 def load_private(path: Path) -> SigningKey:
@@ -123,23 +123,23 @@ def load_private(path: Path) -> SigningKey:
 
 def generate(path: Path, comment: str = "gitindex") -> PublicKey:
     """Write a new key pair: `path` (0600) and `path.pub`. Raises UsageError rather than replace a file."""
-    _checked_comment(comment)
+    _check_comment(comment)
     public_path = path.with_name(path.name + ".pub")
     if public_path.exists():
         raise UsageError(f"{public_path} exists already", hint="choose another file name")
     private = Ed25519PrivateKey.generate()
-    key = _signing_key(private, comment).public
-    _create(path, private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()), 0o600)
-    _create(public_path, f"{key.line}\n".encode(), 0o644)
+    key = _make_signing_key(private, comment).public
+    _create_file(path, private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()), 0o600)
+    _create_file(public_path, f"{key.line}\n".encode(), 0o644)
     return key
 
 
-def _signing_key(private: Ed25519PrivateKey, comment: str) -> SigningKey:
+def _make_signing_key(private: Ed25519PrivateKey, comment: str) -> SigningKey:
     raw = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     return SigningKey(PublicKey(raw, comment), private)
 
 
-def _create(path: Path, data: bytes, mode: int) -> None:
+def _create_file(path: Path, data: bytes, mode: int) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     except FileExistsError:
@@ -150,7 +150,7 @@ def _create(path: Path, data: bytes, mode: int) -> None:
         file.write(data)
 
 
-def _checked_comment(comment: str) -> str:
+def _check_comment(comment: str) -> str:
     """Comments are shown on terminals and stand on one line."""
     if len(comment) > _MAX_COMMENT or not comment.isprintable():
         raise UsageError("a key's comment must be one printable line of at most 200 characters")

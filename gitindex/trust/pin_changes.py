@@ -19,39 +19,45 @@ class TrustChange:
     where: str
 
 
-def trust_changes(
-    here: RepositoryTrust,
-    elsewhere: Mapping[str, RepositoryTrust],
+def find_trust_changes(
+    own_trust: RepositoryTrust,
+    other_pins: Mapping[str, RepositoryTrust],
     remote: str,
     endpoint: str,
     keys: Sequence[PublicKey],
 ) -> tuple[TrustChange, ...]:
     """Compared with the pin in force; where nothing is pinned yet, with what other clones of the same id use."""
-    known = {"here": here} if here.remote or here.trusted else dict(elsewhere)
-    found = [one for where, trust in known.items() for one in _against(trust, where, remote, endpoint, keys)]
-    fell = {entry.id: entry for entry in here.revoked if entry.through}
-    found += [
-        TrustChange("revoked_key", f"fell with {fell[key.id].through}", key.id, "here")
-        for key in keys
-        if key.id in fell
+    compared_pins = {"here": own_trust} if own_trust.remote or own_trust.trusted else dict(other_pins)
+    changes = [
+        change
+        for where, trust in compared_pins.items()
+        for change in _compare_pin(trust, where, remote, endpoint, keys)
     ]
-    return tuple(found)
+    fallen_keys = {entry.id: entry for entry in own_trust.revoked if entry.through}
+    changes += [
+        TrustChange("revoked_key", f"fell with {fallen_keys[key.id].through}", key.id, "here")
+        for key in keys
+        if key.id in fallen_keys
+    ]
+    return tuple(changes)
 
 
-def _against(
+def _compare_pin(
     trust: RepositoryTrust, where: str, remote: str, endpoint: str, keys: Sequence[PublicKey]
 ) -> list[TrustChange]:
-    found = []
+    changes = []
     if remote and trust.remote and remote != trust.remote:
-        found.append(TrustChange("remote", trust.remote, remote, where))
+        changes.append(TrustChange("remote", trust.remote, remote, where))
     if remote and trust.remote and endpoint != trust.endpoint:
-        found.append(TrustChange("endpoint", trust.endpoint or "none", endpoint or "none", where))
+        changes.append(TrustChange("endpoint", trust.endpoint or "none", endpoint or "none", where))
     trusted = {entry.key for entry in trust.trusted}
     added = [key for key in keys if key not in trusted]
     if added and trusted:
-        found.append(TrustChange("keys", _ids(entry.key for entry in trust.trusted), _ids(added), where))
-    return found
+        changes.append(
+            TrustChange("keys", _join_ids(entry.key for entry in trust.trusted), _join_ids(added), where)
+        )
+    return changes
 
 
-def _ids(keys: Iterable[PublicKey]) -> str:
+def _join_ids(keys: Iterable[PublicKey]) -> str:
     return ", ".join(key.id for key in keys)

@@ -17,7 +17,7 @@ from gitindex.errors import ConfigError, LeaseHeld
 from gitindex.model.foreign import argument, one_line
 from gitindex.trust import pinjson, private_file
 from gitindex.trust.pins import RepositoryTrust
-from gitindex.trust.scopes import Change, Clone, Pins
+from gitindex.trust.scopes import Clone, Pins, TrustTransition
 from gitindex.trust.strictjson import MalformedError
 
 _WAIT = 30.0  # seconds for another process that changes the file
@@ -35,17 +35,21 @@ def load(path: Path) -> Pins:
     try:
         return pinjson.decode(data)
     except MalformedError as error:
-        raise _damaged(path, error) from error
+        raise _damaged_error(path, error) from error
 
 
-def update(path: Path, repository: str, change: Change, clone: Clone | None = None) -> RepositoryTrust:
+def update(
+    path: Path, repository: str, change: TrustTransition, clone: Clone | None = None
+) -> RepositoryTrust:
     """Apply a transition of `pins` to the pin of a clone, or without one to the id's; two at once both land."""
-    return _rewrite(path, lambda pins: pins.changed(repository, change, clone)).of(repository, clone)
+    return _rewrite(path, lambda pins: pins.with_change(repository, change, clone)).trust_for(
+        repository, clone
+    )
 
 
 def revoke(path: Path, repository: str, key_id: str, today: str, comment: str = "") -> Pins:
     """Refuse a key in every pin of the id."""
-    return _rewrite(path, lambda pins: pins.revoked(repository, key_id, today, comment))
+    return _rewrite(path, lambda pins: pins.with_revocation(repository, key_id, today, comment))
 
 
 def _rewrite(path: Path, change: Callable[[Pins], Pins]) -> Pins:
@@ -53,20 +57,20 @@ def _rewrite(path: Path, change: Callable[[Pins], Pins]) -> Pins:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         private_file.check_folder(path.parent)
-        with _locked(path.with_name(path.name + ".lock")):
+        with _lock_file(path.with_name(path.name + ".lock")):
             pins = load(path)
-            changed = change(pins)
-            if changed != pins:
-                _replace(path, _encoded(path, changed))
+            new_pins = change(pins)
+            if new_pins != pins:
+                _replace_file(path, _encode_pins(path, new_pins))
     except OSError as error:
         raise ConfigError(
             f"cannot write {one_line(str(path))}: {error.strerror}",
             hint=f"ls -la {argument(str(path.parent))}",
         ) from error
-    return changed
+    return new_pins
 
 
-def _encoded(path: Path, pins: Pins) -> bytes:
+def _encode_pins(path: Path, pins: Pins) -> bytes:
     try:
         return pinjson.encode(pins)
     except MalformedError as error:
@@ -75,7 +79,7 @@ def _encoded(path: Path, pins: Pins) -> bytes:
         ) from error
 
 
-def _damaged(path: Path, error: MalformedError) -> ConfigError:
+def _damaged_error(path: Path, error: MalformedError) -> ConfigError:
     return ConfigError(
         f"{one_line(str(path))} is damaged: {error}",
         hint=f"restore {argument(str(path))} or pin the keys again",
@@ -83,13 +87,13 @@ def _damaged(path: Path, error: MalformedError) -> ConfigError:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     """Raises LeaseHeld when another process keeps the lock."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    until = time.monotonic() + _WAIT
+    deadline = time.monotonic() + _WAIT
     try:
-        while not _take(descriptor):
-            if time.monotonic() >= until:
+        while not _try_lock(descriptor):
+            if time.monotonic() >= deadline:
                 raise LeaseHeld("another process is changing what is trusted", hint="try again")
             time.sleep(_POLL)
         yield
@@ -97,7 +101,7 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _take(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -105,7 +109,7 @@ def _take(descriptor: int) -> bool:
     return True
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace_file(path: Path, data: bytes) -> None:
     """Old or new, never half: the lock makes the one temporary name ours."""
     temporary = path.with_name(path.name + ".new")
     temporary.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from gitindex.errors import UsageError
 from gitindex.model.versions import TRUST_FILE_VERSION
 from gitindex.trust import strictjson
-from gitindex.trust.claim import REPOSITORY
+from gitindex.trust.claim import REPOSITORY_PATTERN
 from gitindex.trust.keys import parse_public
 from gitindex.trust.pins import (
     MAX_THRESHOLD,
@@ -21,10 +21,10 @@ from gitindex.trust.pins import (
     RepositoryTrust,
     RevokedKey,
     TrustedKey,
-    settle,
+    apply_revocations,
 )
 from gitindex.trust.private_file import MAX_BYTES
-from gitindex.trust.scopes import ClonePin, Damaged, Pins
+from gitindex.trust.scopes import ClonePin, DamagedEntry, Pins
 from gitindex.trust.strictjson import MalformedError
 
 MARK = re.compile(r"[0-9a-f]{32}")
@@ -40,14 +40,17 @@ def encode(pins: Pins) -> bytes:
     data = strictjson.dump(
         {
             "version": TRUST_FILE_VERSION,
-            "repositories": _encoded(pins.repositories, _encode_pin),
-            "clones": _encoded(pins.clones, _encode_clone),
+            "repositories": _encode_entries(pins.repositories, _encode_pin),
+            "clones": _encode_entries(pins.clones, _encode_clone),
         }
     )
-    read = decode(data)
-    for before, after in ((pins.repositories, read.repositories), (pins.clones, read.clones)):
-        for name, entry in after.items():
-            if isinstance(entry, Damaged) and not isinstance(before[name], Damaged):
+    reread_pins = decode(data)
+    for written_entries, reread_entries in (
+        (pins.repositories, reread_pins.repositories),
+        (pins.clones, reread_pins.clones),
+    ):
+        for name, entry in reread_entries.items():
+            if isinstance(entry, DamagedEntry) and not isinstance(written_entries[name], DamagedEntry):
                 raise MalformedError(entry.why)
     return data
 
@@ -57,43 +60,43 @@ def decode(data: bytes) -> Pins:
     parsed = strictjson.parse(data, limit=MAX_BYTES)
     version = parsed.get("version") if isinstance(parsed, dict) else None
     if version == 1:
-        fields = strictjson.record(parsed, ("version", "repositories"), "trust file")
-        return Pins(_decoded(fields["repositories"], REPOSITORY, _decode_old))
-    fields = strictjson.record(parsed, ("version", "repositories", "clones"), "trust file")
+        fields = strictjson.require_record(parsed, ("version", "repositories"), "trust file")
+        return Pins(_decode_entries(fields["repositories"], REPOSITORY_PATTERN, _decode_pin_v1))
+    fields = strictjson.require_record(parsed, ("version", "repositories", "clones"), "trust file")
     if version != TRUST_FILE_VERSION:
         raise MalformedError(f"its version is {version!r}, this release reads up to {TRUST_FILE_VERSION}")
     return Pins(
-        _decoded(fields["repositories"], REPOSITORY, _decode_pin),
-        _decoded(fields["clones"], MARK, _decode_clone),
+        _decode_entries(fields["repositories"], REPOSITORY_PATTERN, _decode_pin),
+        _decode_entries(fields["clones"], MARK, _decode_clone),
     )
 
 
-def _encoded(
-    entries: Mapping[str, Entry | Damaged], encode_one: Callable[[Entry], dict[str, object]]
+def _encode_entries(
+    entries: Mapping[str, Entry | DamagedEntry], encode_entry: Callable[[Entry], dict[str, object]]
 ) -> dict[str, object]:
     return {
-        name: entry.raw if isinstance(entry, Damaged) else encode_one(entry)
+        name: entry.raw if isinstance(entry, DamagedEntry) else encode_entry(entry)
         for name, entry in entries.items()
     }
 
 
-def _decoded(
-    value: object, names: re.Pattern[str], decode_one: Callable[[object], Entry]
-) -> dict[str, Entry | Damaged]:
+def _decode_entries(
+    value: object, name_pattern: re.Pattern[str], decode_entry: Callable[[object], Entry]
+) -> dict[str, Entry | DamagedEntry]:
     if not isinstance(value, dict):
         raise MalformedError("repositories or clones is not an object")
-    found: dict[str, Entry | Damaged] = {}
+    entries: dict[str, Entry | DamagedEntry] = {}
     for name, raw in value.items():
         try:
-            strictjson.matching(name, names, "name of the entry")
-            found[name] = decode_one(raw)
+            strictjson.require_match(name, name_pattern, "name of the entry")
+            entries[name] = decode_entry(raw)
         except MalformedError as error:
-            found[name] = Damaged(raw, str(error))
-    return found
+            entries[name] = DamagedEntry(raw, str(error))
+    return entries
 
 
 def _encode_clone(pin: ClonePin) -> dict[str, object]:
-    return {"repository": pin.repository, "where": pin.where, "pin": _encode_pin(pin.trust)}
+    return {"repository": pin.repository, "where": pin.git_dir_uri, "pin": _encode_pin(pin.trust)}
 
 
 def _encode_pin(trust: RepositoryTrust) -> dict[str, object]:
@@ -118,80 +121,97 @@ def _encode_pin(trust: RepositoryTrust) -> dict[str, object]:
 
 
 def _decode_clone(value: object) -> ClonePin:
-    fields = strictjson.record(value, ("repository", "where", "pin"), "clone")
+    fields = strictjson.require_record(value, ("repository", "where", "pin"), "clone")
     return ClonePin(
-        strictjson.matching(fields["repository"], REPOSITORY, "repository id"),
-        strictjson.text(fields["where"], "where", most=4 * MAX_URL),
+        strictjson.require_match(fields["repository"], REPOSITORY_PATTERN, "repository id"),
+        strictjson.require_text(fields["where"], "where", maximum=4 * MAX_URL),
         _decode_pin(fields["pin"]),
     )
 
 
-def _decode_old(value: object) -> RepositoryTrust:
-    return _pin(value, _old_trusted, _old_revoked)
+def _decode_pin_v1(value: object) -> RepositoryTrust:
+    return _decode_trust(value, _decode_trusted_key_v1, _decode_revoked_key_v1)
 
 
 def _decode_pin(value: object) -> RepositoryTrust:
-    return _pin(value, _trusted, _revoked)
+    return _decode_trust(value, _decode_trusted_key, _decode_revoked_key)
 
 
-def _pin(
-    value: object, trusted: Callable[[object], TrustedKey], revoked: Callable[[object], RevokedKey]
+def _decode_trust(
+    value: object,
+    decode_trusted: Callable[[object], TrustedKey],
+    decode_revoked: Callable[[object], RevokedKey],
 ) -> RepositoryTrust:
-    fields = strictjson.record(value, RepositoryTrust.__dataclass_fields__, "repository")
-    threshold = strictjson.count(fields["threshold"], "threshold", most=MAX_THRESHOLD)
+    fields = strictjson.require_record(value, RepositoryTrust.__dataclass_fields__, "repository")
+    threshold = strictjson.require_count(fields["threshold"], "threshold", maximum=MAX_THRESHOLD)
     if not threshold:
         raise MalformedError("a threshold of 0 would trust everybody")
-    return settle(
+    return apply_revocations(
         RepositoryTrust(
-            strictjson.text(fields["remote"], "remote", most=MAX_URL),
-            strictjson.text(fields["endpoint"], "endpoint", most=MAX_URL),
+            strictjson.require_text(fields["remote"], "remote", maximum=MAX_URL),
+            strictjson.require_text(fields["endpoint"], "endpoint", maximum=MAX_URL),
             threshold,
-            tuple(map(trusted, strictjson.items(fields["trusted"], "trusted", most=MAX_TRUSTED))),
-            tuple(map(revoked, strictjson.items(fields["revoked"], "revoked", most=_MAX_REVOKED))),
+            tuple(
+                map(
+                    decode_trusted, strictjson.require_list(fields["trusted"], "trusted", maximum=MAX_TRUSTED)
+                )
+            ),
+            tuple(
+                map(
+                    decode_revoked,
+                    strictjson.require_list(fields["revoked"], "revoked", maximum=_MAX_REVOKED),
+                )
+            ),
         )
     )
 
 
-def _trusted(value: object) -> TrustedKey:
-    fields = strictjson.record(value, ("key", "added", "by_hand", "introduced_by"), "trusted key")
-    listed = strictjson.items(fields["introduced_by"], "introduced_by", most=_MAX_INTRODUCERS)
-    introduced_by = tuple(strictjson.matching(one, _KEY_ID, "key id") for one in listed)
-    return _trusted_key(fields, _flag(fields["by_hand"], "by_hand"), introduced_by)
+def _decode_trusted_key(value: object) -> TrustedKey:
+    fields = strictjson.require_record(value, ("key", "added", "by_hand", "introduced_by"), "trusted key")
+    introducers = strictjson.require_list(fields["introduced_by"], "introduced_by", maximum=_MAX_INTRODUCERS)
+    introduced_by = tuple(strictjson.require_match(key_id, _KEY_ID, "key id") for key_id in introducers)
+    return _make_trusted_key(fields, _require_flag(fields["by_hand"], "by_hand"), introduced_by)
 
 
-def _old_trusted(value: object) -> TrustedKey:
-    fields = strictjson.record(value, ("key", "added", "by_rotation"), "trusted key")
-    return _trusted_key(fields, not _flag(fields["by_rotation"], "by_rotation"), ())
+def _decode_trusted_key_v1(value: object) -> TrustedKey:
+    fields = strictjson.require_record(value, ("key", "added", "by_rotation"), "trusted key")
+    return _make_trusted_key(fields, not _require_flag(fields["by_rotation"], "by_rotation"), ())
 
 
-def _trusted_key(fields: Mapping[str, object], by_hand: bool, introduced_by: tuple[str, ...]) -> TrustedKey:
+def _make_trusted_key(
+    fields: Mapping[str, object], by_hand: bool, introduced_by: tuple[str, ...]
+) -> TrustedKey:
     try:
-        key = parse_public(strictjson.text(fields["key"], "key", most=512))
+        key = parse_public(strictjson.require_text(fields["key"], "key", maximum=512))
     except UsageError as error:
         raise MalformedError(error.message) from None
-    return TrustedKey(key, strictjson.matching(fields["added"], _DATE, "date"), by_hand, introduced_by)
+    return TrustedKey(key, strictjson.require_match(fields["added"], _DATE, "date"), by_hand, introduced_by)
 
 
-def _revoked(value: object) -> RevokedKey:
-    fields = strictjson.record(value, ("id", "comment", "revoked", "through"), "revoked key")
+def _decode_revoked_key(value: object) -> RevokedKey:
+    fields = strictjson.require_record(value, ("id", "comment", "revoked", "through"), "revoked key")
     through = fields["through"]
-    return _revoked_key(fields, strictjson.matching(through, _KEY_ID, "key id") if through != "" else "")
+    return _make_revoked_key(
+        fields, strictjson.require_match(through, _KEY_ID, "key id") if through != "" else ""
+    )
 
 
-def _old_revoked(value: object) -> RevokedKey:
-    return _revoked_key(strictjson.record(value, ("id", "comment", "revoked"), "revoked key"), "")
+def _decode_revoked_key_v1(value: object) -> RevokedKey:
+    return _make_revoked_key(
+        strictjson.require_record(value, ("id", "comment", "revoked"), "revoked key"), ""
+    )
 
 
-def _revoked_key(fields: Mapping[str, object], through: str) -> RevokedKey:
+def _make_revoked_key(fields: Mapping[str, object], through: str) -> RevokedKey:
     return RevokedKey(
-        strictjson.matching(fields["id"], _KEY_ID, "key id"),
-        strictjson.text(fields["comment"], "comment"),
-        strictjson.matching(fields["revoked"], _DATE, "date"),
+        strictjson.require_match(fields["id"], _KEY_ID, "key id"),
+        strictjson.require_text(fields["comment"], "comment"),
+        strictjson.require_match(fields["revoked"], _DATE, "date"),
         through,
     )
 
 
-def _flag(value: object, what: str) -> bool:
+def _require_flag(value: object, what: str) -> bool:
     if not isinstance(value, bool):
         raise MalformedError(f"{what} is not true or false")
     return value

@@ -16,11 +16,11 @@ from enum import StrEnum
 from gitindex.errors import Untrusted, UsageError
 from gitindex.model.foreign import argument, quoted
 from gitindex.trust.keys import PublicKey
-from gitindex.trust.verify import ADD_KEY, Policy, Trusted
+from gitindex.trust.verify import ADD_KEY, TrustPolicy, VerifiedClaim
 
 MAX_THRESHOLD = 16
 MAX_TRUSTED = 256
-MAX_HANDED_OVER = 64  # far below MAX_TRUSTED: whoever holds a key cannot fill the list with heirs
+MAX_ROTATED = 64  # far below MAX_TRUSTED: whoever holds a key cannot fill the list with heirs
 MAX_URL = 4096
 
 
@@ -55,8 +55,8 @@ class RepositoryTrust:
     revoked: tuple[RevokedKey, ...] = ()
 
     @property
-    def policy(self) -> Policy:
-        return Policy(
+    def policy(self) -> TrustPolicy:
+        return TrustPolicy(
             tuple(entry.key for entry in self.trusted),
             frozenset(entry.id for entry in self.revoked),
             self.threshold,
@@ -80,10 +80,13 @@ def add_key(trust: RepositoryTrust, key: PublicKey, today: str) -> RepositoryTru
     """
     if any(entry.id == key.id and not entry.through for entry in trust.revoked):
         raise UsageError(f"{key.id} is revoked for this repository", hint="gitindex keys new FILE")
-    known = next((entry for entry in trust.trusted if entry.key == key), None)
-    if known is not None:
-        by_hand = replace(known, by_hand=True)
-        return replace(trust, trusted=tuple(by_hand if entry is known else entry for entry in trust.trusted))
+    trusted_entry = next((entry for entry in trust.trusted if entry.key == key), None)
+    if trusted_entry is not None:
+        by_hand_entry = replace(trusted_entry, by_hand=True)
+        return replace(
+            trust,
+            trusted=tuple(by_hand_entry if entry is trusted_entry else entry for entry in trust.trusted),
+        )
     return replace(
         trust,
         trusted=(*trust.trusted, TrustedKey(key, today)),
@@ -95,43 +98,44 @@ def revoke_key(trust: RepositoryTrust, key_id: str, today: str, comment: str = "
     """Refuse a key from now on, whether it was trusted or not, and every key that it introduced."""
     if any(entry.id == key_id and not entry.through for entry in trust.revoked):
         return trust
-    known = next((entry.key.comment for entry in trust.trusted if entry.key.id == key_id), "")
-    fell = next((entry.comment for entry in trust.revoked if entry.id == key_id), "")
+    trusted_comment = next((entry.key.comment for entry in trust.trusted if entry.key.id == key_id), "")
+    revoked_comment = next((entry.comment for entry in trust.revoked if entry.id == key_id), "")
     others = tuple(entry for entry in trust.revoked if entry.id != key_id)
-    return settle(
+    return apply_revocations(
         replace(
             trust,
             trusted=tuple(entry for entry in trust.trusted if entry.key.id != key_id),
-            revoked=(*others, RevokedKey(key_id, comment or known or fell, today)),
+            revoked=(*others, RevokedKey(key_id, comment or trusted_comment or revoked_comment, today)),
         )
     )
 
 
-def settle(trust: RepositoryTrust) -> RepositoryTrust:
+def apply_revocations(trust: RepositoryTrust) -> RepositoryTrust:
     """Move every key that a revocation reaches to the revoked ones; nothing changes when that was done before."""
     while True:
         revoked = {entry.id: entry for entry in reversed(trust.revoked)}
-        reached = next(
-            ((entry, cause) for entry in trust.trusted if (cause := _reached_by(entry, revoked))), None
+        reached_entry = next(
+            ((entry, cause) for entry in trust.trusted if (cause := _find_revocation_cause(entry, revoked))),
+            None,
         )
-        if reached is None:
+        if reached_entry is None:
             return trust
-        entry, cause = reached
-        fallen = RevokedKey(entry.key.id, entry.key.comment, revoked[cause].revoked, cause)
+        entry, cause = reached_entry
+        revoked_key = RevokedKey(entry.key.id, entry.key.comment, revoked[cause].revoked, cause)
         trust = replace(
             trust,
-            trusted=tuple(one for one in trust.trusted if one is not entry),
-            revoked=(*trust.revoked, fallen) if fallen.id not in revoked else trust.revoked,
+            trusted=tuple(other for other in trust.trusted if other is not entry),
+            revoked=(*trust.revoked, revoked_key) if revoked_key.id not in revoked else trust.revoked,
         )
 
 
-def _reached_by(entry: TrustedKey, revoked: dict[str, RevokedKey]) -> str | None:
+def _find_revocation_cause(entry: TrustedKey, revoked: dict[str, RevokedKey]) -> str | None:
     """The revoked key because of which `entry` falls, if any."""
     if entry.by_hand:
         return entry.key.id if entry.key.id in revoked else None
-    known = (entry.key.id, *entry.introduced_by)
-    suspects = known if entry.introduced_by else (*known, *revoked)
-    return next((name for name in suspects if name in revoked), None)
+    own_ids = (entry.key.id, *entry.introduced_by)
+    possible_causes = own_ids if entry.introduced_by else (*own_ids, *revoked)
+    return next((name for name in possible_causes if name in revoked), None)
 
 
 def set_remote(trust: RepositoryTrust, remote: str, endpoint: str = "") -> RepositoryTrust:
@@ -148,59 +152,59 @@ def set_threshold(trust: RepositoryTrust, threshold: int) -> RepositoryTrust:
     return replace(trust, threshold=threshold)
 
 
-def rotate(trust: RepositoryTrust, verified: Trusted, today: str) -> RepositoryTrust:
+def rotate(trust: RepositoryTrust, verified_claim: VerifiedClaim, today: str) -> RepositoryTrust:
     """Adopt the keys that trusted signers named in their claim and that signed it as well.
 
     Naming them inside the payload matters: anybody can append a signature to somebody else's envelope. A signer
     that was revoked since the claim was verified introduces nobody. Raises Untrusted when it is too many keys.
     """
-    known = {entry.key.id for entry in trust.trusted} | {entry.id for entry in trust.revoked}
-    introduced_by = tuple(key.id for key in verified.signers)
-    heirs = tuple(
+    known_ids = {entry.key.id for entry in trust.trusted} | {entry.id for entry in trust.revoked}
+    introduced_by = tuple(key.id for key in verified_claim.signers)
+    new_keys = tuple(
         TrustedKey(key, today, by_hand=False, introduced_by=introduced_by)
-        for key in dict.fromkeys(verified.successors)
-        if key.id not in known
+        for key in dict.fromkeys(verified_claim.successors)
+        if key.id not in known_ids
     )
-    handed_over = sum(entry.by_rotation for entry in trust.trusted) + len(heirs)
-    if heirs and handed_over > MAX_HANDED_OVER:
+    rotated_count = sum(entry.by_rotation for entry in trust.trusted) + len(new_keys)
+    if new_keys and rotated_count > MAX_ROTATED:
         raise Untrusted(
-            f"the signers hand over to more keys than the {MAX_HANDED_OVER} that are accepted",
+            f"the signers hand over to more keys than the {MAX_ROTATED} that are accepted",
             hint="gitindex trust list",
         )
-    return settle(replace(trust, trusted=(*trust.trusted, *heirs)))
+    return apply_revocations(replace(trust, trusted=(*trust.trusted, *new_keys)))
 
 
-def novelties(
+def find_novelties(
     trust: RepositoryTrust, remote: str, endpoint: str = "", keys: Sequence[PublicKey] = ()
 ) -> frozenset[Novelty]:
     """What a proposed remote and keys would change; empty means the pin already says so."""
     if not trust.remote and not trust.trusted:
         return frozenset({Novelty.FIRST_USE})
-    found = set()
+    changes = set()
     if trust.remote and remote != trust.remote:
-        found.add(Novelty.REMOTE)
+        changes.add(Novelty.REMOTE)
     if trust.remote and endpoint != trust.endpoint:
-        found.add(Novelty.ENDPOINT)
+        changes.add(Novelty.ENDPOINT)
     if not set(keys) <= {entry.key for entry in trust.trusted}:
-        found.add(Novelty.KEYS)
-    return frozenset(found)
+        changes.add(Novelty.KEYS)
+    return frozenset(changes)
 
 
-def require(trust: RepositoryTrust, remote: str, endpoint: str = "") -> Policy:
+def require_policy(trust: RepositoryTrust, remote: str, endpoint: str = "") -> TrustPolicy:
     """The policy to verify with; raises Untrusted before any contact when the pin does not cover it."""
-    if not trust.policy.usable:
-        fallen = [entry.id for entry in trust.revoked if entry.through]
-        because = f"; {', '.join(fallen)} fell with the key that introduced it" if fallen else ""
+    if not trust.policy.usable_keys:
+        fallen_ids = [entry.id for entry in trust.revoked if entry.through]
+        because = f"; {', '.join(fallen_ids)} fell with the key that introduced it" if fallen_ids else ""
         raise Untrusted(
             f"no key is trusted for this repository{because}", hint=ADD_KEY, trusted=[], remote=remote
         )
-    changed = novelties(trust, remote, endpoint) & {Novelty.REMOTE, Novelty.ENDPOINT}
-    if changed:
-        here = " ".join(filter(None, (remote, endpoint)))
-        pinned = " ".join(filter(None, (trust.remote, trust.endpoint)))
+    remote_changes = find_novelties(trust, remote, endpoint) & {Novelty.REMOTE, Novelty.ENDPOINT}
+    if remote_changes:
+        proposed_remote = " ".join(filter(None, (remote, endpoint)))
+        pinned_remote = " ".join(filter(None, (trust.remote, trust.endpoint)))
         raise Untrusted(
-            f"the remote is {quoted(here)}, but {quoted(pinned)} is pinned for this repository",
+            f"the remote is {quoted(proposed_remote)}, but {quoted(pinned_remote)} is pinned for this repository",
             hint=f"gitindex trust add --remote {argument(remote)}",
-            novelties=sorted(changed),
+            novelties=sorted(remote_changes),
         )
     return trust.policy

@@ -16,10 +16,10 @@ from gitindex.errors import ConfigError, Untrusted
 from gitindex.model.foreign import argument, one_line
 
 MAX_BYTES = 4 * 1024 * 1024
-_FLAGS = (
+_OPEN_FLAGS = (
     os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 )  # NONBLOCK: a pipe must not keep us waiting
-_OWN_HOME = "set GITINDEX_HOME to a directory of your own"
+_OWN_HOME_HINT = "set GITINDEX_HOME to a directory of your own"
 
 
 def read(path: Path) -> bytes | None:
@@ -29,14 +29,14 @@ def read(path: Path) -> bytes | None:
     """
     try:
         check_folder(path.parent)
-        with open(os.open(path, _FLAGS), "rb") as file:
-            _check(path, os.fstat(file.fileno()), stat.S_ISREG)
+        with open(os.open(path, _OPEN_FLAGS), "rb") as file:
+            _check_owner(path, os.fstat(file.fileno()), stat.S_ISREG)
             return file.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise _refusal(path, "is a link", f"ls -l {argument(str(path))}") from error
+            raise _untrusted_error(path, "is a link", f"ls -l {argument(str(path))}") from error
         raise ConfigError(
             f"cannot read {one_line(str(path))}: {error.strerror}", hint=f"ls -l {argument(str(path))}"
         ) from error
@@ -48,18 +48,20 @@ def check_folder(folder: Path) -> None:
     A link to it counts as the user's own when the user made it.
     """
     if folder.lstat().st_uid != os.geteuid():
-        raise _refusal(folder, "belongs to another user", _OWN_HOME)
-    _check(folder, folder.stat(), stat.S_ISDIR)
+        raise _untrusted_error(folder, "belongs to another user", _OWN_HOME_HINT)
+    _check_owner(folder, folder.stat(), stat.S_ISDIR)
 
 
-def _check(path: Path, found: os.stat_result, is_kind: Callable[[int], bool]) -> None:
-    if not is_kind(found.st_mode):
-        raise _refusal(path, "is no ordinary file or folder", f"ls -ld {argument(str(path))}")
-    if found.st_uid != os.geteuid():
-        raise _refusal(path, "belongs to another user", _OWN_HOME)
-    if stat.S_IMODE(found.st_mode) & 0o022:
-        raise _refusal(path, "can be written by others", f"check it, then chmod go-w {argument(str(path))}")
+def _check_owner(path: Path, file_stat: os.stat_result, is_kind: Callable[[int], bool]) -> None:
+    if not is_kind(file_stat.st_mode):
+        raise _untrusted_error(path, "is no ordinary file or folder", f"ls -ld {argument(str(path))}")
+    if file_stat.st_uid != os.geteuid():
+        raise _untrusted_error(path, "belongs to another user", _OWN_HOME_HINT)
+    if stat.S_IMODE(file_stat.st_mode) & 0o022:
+        raise _untrusted_error(
+            path, "can be written by others", f"check it, then chmod go-w {argument(str(path))}"
+        )
 
 
-def _refusal(path: Path, why: str, hint: str) -> Untrusted:
+def _untrusted_error(path: Path, why: str, hint: str) -> Untrusted:
     return Untrusted(f"{one_line(str(path))} {why}, so what it says about trust is not believed", hint=hint)

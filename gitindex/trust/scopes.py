@@ -14,7 +14,7 @@ from gitindex.errors import ConfigError
 from gitindex.trust import pins
 from gitindex.trust.pins import RepositoryTrust
 
-Change = Callable[[RepositoryTrust], RepositoryTrust]
+TrustTransition = Callable[[RepositoryTrust], RepositoryTrust]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +25,18 @@ class Clone:
     """
 
     mark: str  # "" before anything was pinned here
-    where: str  # file URI of the common git directory
+    git_dir_uri: str  # file URI of the common git directory
 
 
 @dataclass(frozen=True, slots=True)
 class ClonePin:
     repository: str
-    where: str
+    git_dir_uri: str
     trust: RepositoryTrust
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged:
+class DamagedEntry:
     """An entry of the file that is not what we write, kept as it is: it may hold a revocation."""
 
     raw: object
@@ -45,49 +45,58 @@ class Damaged:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    repositories: Mapping[str, RepositoryTrust | Damaged] = field(default_factory=dict)
-    clones: Mapping[str, ClonePin | Damaged] = field(default_factory=dict)  # by mark
+    repositories: Mapping[str, RepositoryTrust | DamagedEntry] = field(default_factory=dict)
+    clones: Mapping[str, ClonePin | DamagedEntry] = field(default_factory=dict)  # by mark
 
-    def of(self, repository: str, clone: Clone | None = None) -> RepositoryTrust:
+    def trust_for(self, repository: str, clone: Clone | None = None) -> RepositoryTrust:
         """The pin in force. Raises ConfigError when the entry that would say so is damaged."""
-        own = self.own(repository, clone)
-        return self._of_id(repository) if own is None else own
+        clone_trust = self.find_clone_trust(repository, clone)
+        return self._repository_trust(repository) if clone_trust is None else clone_trust
 
-    def own(self, repository: str, clone: Clone | None) -> RepositoryTrust | None:
+    def find_clone_trust(self, repository: str, clone: Clone | None) -> RepositoryTrust | None:
         """What was pinned in this very clone. Raises ConfigError when that entry is damaged."""
-        found = self.clones.get(clone.mark) if clone and clone.mark else None
-        if isinstance(found, Damaged):
-            raise _damage("this clone", found)
-        if found is None or clone is None or (found.repository, found.where) != (repository, clone.where):
+        pin = self.clones.get(clone.mark) if clone and clone.mark else None
+        if isinstance(pin, DamagedEntry):
+            raise _damaged_error("this clone", pin)
+        if (
+            pin is None
+            or clone is None
+            or (pin.repository, pin.git_dir_uri) != (repository, clone.git_dir_uri)
+        ):
             return None
-        return found.trust
+        return pin.trust
 
-    def elsewhere(self, repository: str, clone: Clone | None) -> dict[str, RepositoryTrust]:
+    def find_other_pins(self, repository: str, clone: Clone | None) -> dict[str, RepositoryTrust]:
         """Where else the id is pinned, and how: what a yes here does not touch."""
         others = {
-            pin.where: pin.trust
+            pin.git_dir_uri: pin.trust
             for mark, pin in self.clones.items()
-            if isinstance(pin, ClonePin) and pin.repository == repository and not _is(clone, mark, pin)
+            if isinstance(pin, ClonePin) and pin.repository == repository and not _is_pin_of(clone, mark, pin)
         }
-        every = self.repositories.get(repository)
-        if isinstance(every, RepositoryTrust) and self.own(repository, clone) is not None:
-            others["all other clones"] = every
+        repository_trust = self.repositories.get(repository)
+        if (
+            isinstance(repository_trust, RepositoryTrust)
+            and self.find_clone_trust(repository, clone) is not None
+        ):
+            others["all other clones"] = repository_trust
         return {where: trust for where, trust in others.items() if trust.remote or trust.trusted}
 
-    def _of_id(self, repository: str) -> RepositoryTrust:
-        found = self.repositories.get(repository, RepositoryTrust())
-        if isinstance(found, Damaged):
-            raise _damage(f"repository {repository}", found)
-        return found
+    def _repository_trust(self, repository: str) -> RepositoryTrust:
+        trust = self.repositories.get(repository, RepositoryTrust())
+        if isinstance(trust, DamagedEntry):
+            raise _damaged_error(f"repository {repository}", trust)
+        return trust
 
-    def changed(self, repository: str, change: Change, clone: Clone | None) -> Pins:
+    def with_change(self, repository: str, change: TrustTransition, clone: Clone | None) -> Pins:
         """One pin changed: this clone's own, which begins as what is in force here, or without a clone the id's."""
-        new = change(self.of(repository, clone))
+        new_trust = change(self.trust_for(repository, clone))
         if clone is None:
-            return replace(self, repositories={**self.repositories, repository: new})
-        return replace(self, clones={**self.clones, clone.mark: ClonePin(repository, clone.where, new)})
+            return replace(self, repositories={**self.repositories, repository: new_trust})
+        return replace(
+            self, clones={**self.clones, clone.mark: ClonePin(repository, clone.git_dir_uri, new_trust)}
+        )
 
-    def revoked(self, repository: str, key_id: str, today: str, comment: str = "") -> Pins:
+    def with_revocation(self, repository: str, key_id: str, today: str, comment: str = "") -> Pins:
         """The key refused in every pin of the id, and in all that are made later."""
 
         def revoke(trust: RepositoryTrust) -> RepositoryTrust:
@@ -99,17 +108,19 @@ class Pins:
             else pin
             for mark, pin in self.clones.items()
         }
-        every = self.repositories.get(repository, RepositoryTrust())
-        revoked = every if isinstance(every, Damaged) else revoke(every)  # damage here keeps no clone from it
-        return Pins({**self.repositories, repository: revoked}, clones)
+        repository_trust = self.repositories.get(repository, RepositoryTrust())
+        revoked_trust = (
+            repository_trust if isinstance(repository_trust, DamagedEntry) else revoke(repository_trust)
+        )  # damage here keeps no clone from it
+        return Pins({**self.repositories, repository: revoked_trust}, clones)
 
 
-def _is(clone: Clone | None, mark: str, pin: ClonePin) -> bool:
-    return clone is not None and (clone.mark, clone.where) == (mark, pin.where)
+def _is_pin_of(clone: Clone | None, mark: str, pin: ClonePin) -> bool:
+    return clone is not None and (clone.mark, clone.git_dir_uri) == (mark, pin.git_dir_uri)
 
 
-def _damage(what: str, found: Damaged) -> ConfigError:
+def _damaged_error(what: str, entry: DamagedEntry) -> ConfigError:
     return ConfigError(
-        f"what is pinned for {what} is damaged: {found.why}",
+        f"what is pinned for {what} is damaged: {entry.why}",
         hint="restore trust.json in GITINDEX_HOME, or take the entry out and pin the keys again",
     )

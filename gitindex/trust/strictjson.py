@@ -23,7 +23,9 @@ def parse(data: bytes, *, limit: int) -> object:
     if len(data) > limit:
         raise MalformedError(f"{len(data)} bytes, more than the {limit} allowed")
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        return json.loads(
+            data.decode("utf-8"), object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant
+        )
     except RecursionError:
         raise MalformedError("nested too deeply") from None
     except ValueError as error:
@@ -35,49 +37,49 @@ def dump(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
 
 
-def record(value: object, names: Iterable[str], what: str) -> Mapping[str, object]:
+def require_record(value: object, names: Iterable[str], what: str) -> Mapping[str, object]:
     """An object with exactly these keys."""
     if not isinstance(value, dict):
         raise MalformedError(f"{what} is not an object")
     expected = set(names)
     if value.keys() != expected:
-        odd = sorted(value.keys() ^ expected)
-        raise MalformedError(f"{what} has missing or unknown fields: {', '.join(odd)}")
+        unexpected = sorted(value.keys() ^ expected)
+        raise MalformedError(f"{what} has missing or unknown fields: {', '.join(unexpected)}")
     return value
 
 
-def items(value: object, what: str, *, most: int) -> list[object]:
+def require_list(value: object, what: str, *, maximum: int) -> list[object]:
     if not isinstance(value, list):
         raise MalformedError(f"{what} is not a list")
-    if len(value) > most:
-        raise MalformedError(f"{what} has {len(value)} entries, more than the {most} allowed")
+    if len(value) > maximum:
+        raise MalformedError(f"{what} has {len(value)} entries, more than the {maximum} allowed")
     return value
 
 
-def text(value: object, what: str, *, most: int = 256) -> str:
+def require_text(value: object, what: str, *, maximum: int = 256) -> str:
     """A printable string: what a stranger wrote will be shown on somebody's terminal."""
-    if not isinstance(value, str) or len(value) > most or not value.isprintable():
-        raise MalformedError(f"{what} is not a printable string of at most {most} characters")
+    if not isinstance(value, str) or len(value) > maximum or not value.isprintable():
+        raise MalformedError(f"{what} is not a printable string of at most {maximum} characters")
     return value
 
 
-def matching(value: object, pattern: re.Pattern[str], what: str) -> str:
+def require_match(value: object, pattern: re.Pattern[str], what: str) -> str:
     if not isinstance(value, str) or pattern.fullmatch(value) is None:
         raise MalformedError(f"{what} is malformed")
     return value
 
 
-def count(value: object, what: str, *, most: int = MAX_INT) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise MalformedError(f"{what} is not a count up to {most}")
+def require_count(value: object, what: str, *, maximum: int = MAX_INT) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= maximum:
+        raise MalformedError(f"{what} is not a count up to {maximum}")
     return value
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise MalformedError("an object repeats a key")
-    return found
+    return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:

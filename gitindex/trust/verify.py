@@ -21,16 +21,16 @@ ADD_KEY = "gitindex trust add FILE.pub"
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class TrustPolicy:
     """Whom to believe: how many distinct keys, out of which, except which."""
 
-    trusted: tuple[PublicKey, ...]
-    revoked: frozenset[str] = frozenset()  # key ids
+    trusted_keys: tuple[PublicKey, ...]
+    revoked_ids: frozenset[str] = frozenset()  # key ids
     threshold: int = 1
 
     @property
-    def usable(self) -> tuple[PublicKey, ...]:
-        return tuple(key for key in dict.fromkeys(self.trusted) if key.id not in self.revoked)
+    def usable_keys(self) -> tuple[PublicKey, ...]:
+        return tuple(key for key in dict.fromkeys(self.trusted_keys) if key.id not in self.revoked_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Trusted:
+class VerifiedClaim:
     """A claim that met the policy, the keys that made it so, and the keys they hand over to."""
 
     claim: SnapshotClaim
@@ -55,66 +55,68 @@ class Trusted:
     ]  # named in the signed claim and signing it too: a rotation's dual signature
 
 
-def verify(data: bytes, policy: Policy, expected: Binding) -> Trusted:
+def verify(data: bytes, policy: TrustPolicy, expected: Binding) -> VerifiedClaim:
     """Turn the bytes of an envelope into a claim to rely on.
 
     Raises Untrusted when it is malformed, not signed by enough trusted keys, or about something else;
     IncompatibleVersion when it is genuine but of a format this release cannot read.
     """
-    envelope = _decoded(data)
-    signers = _signers(envelope, policy)
-    claim = _claim(envelope, expected.format)
+    envelope = _decode_envelope(data)
+    signers = _require_signers(envelope, policy)
+    claim = _decode_claim(envelope, expected.format)
     _check_binding(claim, expected)
     successors = tuple(
         key
         for key in claim.successors
-        if key not in policy.trusted and key.id not in policy.revoked and envelope.signed_by(key)
+        if key not in policy.trusted_keys and key.id not in policy.revoked_ids and envelope.is_signed_by(key)
     )
-    return Trusted(claim, signers, successors)
+    return VerifiedClaim(claim, signers, successors)
 
 
-def _decoded(data: bytes) -> Envelope:
+def _decode_envelope(data: bytes) -> Envelope:
     try:
         return envelopes.decode(data)
     except MalformedError as error:
         raise Untrusted(f"the signed manifest is malformed: {error}", hint="gitindex verify") from None
 
 
-def _signers(envelope: Envelope, policy: Policy) -> tuple[PublicKey, ...]:
+def _require_signers(envelope: Envelope, policy: TrustPolicy) -> tuple[PublicKey, ...]:
     """The usable keys that really signed; all are tried, since key ids are the sender's word."""
-    signers = tuple(key for key in policy.usable if envelope.signed_by(key))
+    signers = tuple(key for key in policy.usable_keys if envelope.is_signed_by(key))
     if policy.threshold < 1 or len(signers) < policy.threshold:
-        raise _refusal(envelope, policy, signers)
+        raise _untrusted_error(envelope, policy, signers)
     return signers
 
 
-def _refusal(envelope: Envelope, policy: Policy, signers: tuple[PublicKey, ...]) -> Untrusted:
-    revoked = [key for key in policy.trusted if key.id in policy.revoked and envelope.signed_by(key)]
-    claimed = [signature.key_id for signature in envelope.signatures]
-    trusted = [f"{key.id} {key.comment}".strip() for key in policy.usable]
+def _untrusted_error(envelope: Envelope, policy: TrustPolicy, signers: tuple[PublicKey, ...]) -> Untrusted:
+    revoked_signers = [
+        key for key in policy.trusted_keys if key.id in policy.revoked_ids and envelope.is_signed_by(key)
+    ]
+    claimed_ids = [signature.key_id for signature in envelope.signatures]
+    trusted_lines = [f"{key.id} {key.comment}".strip() for key in policy.usable_keys]
     message = (
         f"signed by too few trusted keys: {len(signers)} of the {policy.threshold} needed. "
-        f"Signed by (as it says): {', '.join(quoted(name, 60) for name in claimed) or 'nobody'}. "
-        f"Trusted: {', '.join(trusted) or 'nobody'}."
+        f"Signed by (as it says): {', '.join(quoted(name, 60) for name in claimed_ids) or 'nobody'}. "
+        f"Trusted: {', '.join(trusted_lines) or 'nobody'}."
     )
-    if revoked or any(name in policy.revoked for name in claimed):
+    if revoked_signers or any(name in policy.revoked_ids for name in claimed_ids):
         message += " A key that signed it is revoked."
     return Untrusted(
         message,
         hint=ADD_KEY,
-        signed_by=claimed,
-        trusted=[key.id for key in policy.usable],
-        revoked=sorted(policy.revoked),
+        signed_by=claimed_ids,
+        trusted=[key.id for key in policy.usable_keys],
+        revoked=sorted(policy.revoked_ids),
         verified=[key.id for key in signers],
     )
 
 
-def _claim(envelope: Envelope, readable: int) -> SnapshotClaim:
+def _decode_claim(envelope: Envelope, supported_format: int) -> SnapshotClaim:
     try:
-        written = claims.peek_format(envelope.payload, limit=MAX_ENVELOPE_BYTES)
-        if written is not None and written != readable:
+        claimed_format = claims.peek_format(envelope.payload, limit=MAX_ENVELOPE_BYTES)
+        if claimed_format is not None and claimed_format != supported_format:
             raise IncompatibleVersion(
-                f"the snapshot has format {written}; this release reads format {readable}",
+                f"the snapshot has format {claimed_format}; this release reads format {supported_format}",
                 hint="use the release of gitindex that the publisher uses",
             )
         return claims.decode(envelope.payload, limit=MAX_ENVELOPE_BYTES)
@@ -125,13 +127,13 @@ def _claim(envelope: Envelope, readable: int) -> SnapshotClaim:
 def _check_binding(claim: SnapshotClaim, expected: Binding) -> None:
     """A genuine statement about something else is the substitution attack: refuse it by name."""
     for name in ("repository", "commit", "tree", "config_fingerprint"):
-        said, here = getattr(claim, name), getattr(expected, name)
-        if here is not None and said != here:
+        signed_value, local_value = getattr(claim, name), getattr(expected, name)
+        if local_value is not None and signed_value != local_value:
             what = name.replace("_", " ")
             raise Untrusted(
-                f"the signed {what} is {said}, but here it is {here}",
+                f"the signed {what} is {signed_value}, but here it is {local_value}",
                 hint="gitindex verify",
                 binding=name,
-                signed=said,
-                expected=here,
+                signed=signed_value,
+                expected=local_value,
             )

@@ -14,12 +14,14 @@ from typing import NamedTuple
 from gitindex.scip import fact_postings
 from gitindex.scip.fact_postings import FileBlob, Occurrence
 from gitindex.scip.symbol_grammar import hash64
-from gitindex.segment.scipfacts import ScipFacts, ScipFile
+from gitindex.segment.scipfacts import DocumentHeader, ScipFacts
 
-Content = Callable[[str], str | None]  # path → id of the bytes indexed now, None when there is no such file
+ContentLookup = Callable[
+    [str], str | None
+]  # path → id of the bytes indexed now, None when there is no such file
 
 
-class Found(NamedTuple):
+class SymbolPosition(NamedTuple):
     """A position of a symbol in a current document."""
 
     path: str
@@ -31,12 +33,14 @@ class Found(NamedTuple):
 class ScipView:
     """`paths` are the scip files of the snapshot, oldest first."""
 
-    def __init__(self, paths: Sequence[Path], content: Content) -> None:
+    def __init__(self, paths: Sequence[Path], content: ContentLookup) -> None:
         self.paths = paths
         self._content = content
-        self._current: dict[str, bool] = {}
-        self._heads: list[dict[int, ScipFile]] = [{} for _ in paths]
-        self._live: list[dict[int, str]] = [{} for _ in paths]  # document → path when current, "" when not
+        self._current_by_path: dict[str, bool] = {}
+        self._headers: list[dict[int, DocumentHeader]] = [{} for _ in paths]
+        self._current_paths: list[dict[int, str]] = [
+            {} for _ in paths
+        ]  # document → path when current, "" when not
 
     def __bool__(self) -> bool:
         return bool(self.paths)
@@ -51,168 +55,189 @@ class ScipView:
         return [ScipFacts(path) for path in self.paths]
 
     @cached_property
-    def _newer(self) -> dict[str, int]:
+    def _newest_segments(self) -> dict[str, int]:
         """path → newest segment but the oldest that holds it: small, because those are deltas."""
-        found: dict[str, int] = {}
-        for at, facts in enumerate(self._facts[1:], 1):
-            for head in facts.files():
-                found[head.path] = at
-                self._heads[at][head.file] = head
-        return found
+        newest_segments: dict[str, int] = {}
+        for segment_number, facts in enumerate(self._facts[1:], 1):
+            for header in facts.documents():
+                newest_segments[header.path] = segment_number
+                self._headers[segment_number][header.file] = header
+        return newest_segments
 
     # -- documents -----------------------------------------------------------------------------
 
-    def document(self, path: str) -> ScipFile | None:
+    def find_document(self, path: str) -> DocumentHeader | None:
         """The path's document, current or not."""
-        found = self._locate(path)
-        return None if found is None else found[1]
+        located = self._locate(path)
+        return None if located is None else located[1]
 
-    def documents(self) -> Iterator[ScipFile]:
+    def documents(self) -> Iterator[DocumentHeader]:
         """Every document that a newer one does not hide."""
-        newer = self._newer
-        for at, facts in enumerate(self._facts):
-            for head in facts.files():
-                if newer.get(head.path, 0) == at and head.blob:
-                    yield head
+        newest_segments = self._newest_segments
+        for segment_number, facts in enumerate(self._facts):
+            for header in facts.documents():
+                if newest_segments.get(header.path, 0) == segment_number and header.blob:
+                    yield header
 
-    def current(self, path: str) -> bool:
+    def is_current(self, path: str) -> bool:
         """Does the path have a document made from the bytes it has now?"""
-        known = self._current.get(path)
-        if known is None:
-            document = self.document(path)
-            known = document is not None and self._content(path) == document.blob
-            self._current[path] = known
-        return known
+        is_current = self._current_by_path.get(path)
+        if is_current is None:
+            document = self.find_document(path)
+            is_current = document is not None and self._content(path) == document.blob
+            self._current_by_path[path] = is_current
+        return is_current
 
-    def file(self, path: str) -> FileBlob | None:
-        found = self._locate(path)
-        return None if found is None else self._facts[found[0]].occurrences(found[1].file)
+    def packed_occurrences(self, path: str) -> FileBlob | None:
+        located = self._locate(path)
+        return None if located is None else self._facts[located[0]].occurrences(located[1].file)
 
     def occurrences(self, path: str) -> list[Occurrence]:
-        found = self.file(path)
-        return [] if found is None else list(fact_postings.occurrences_of(found))
+        packed = self.packed_occurrences(path)
+        return [] if packed is None else list(fact_postings.occurrences_of(packed))
 
     def definitions(self, path: str) -> list[tuple[int, ...]]:
-        found = self._locate(path)
-        return [] if found is None else list(self._facts[found[0]].definitions(found[1].file))
+        located = self._locate(path)
+        return [] if located is None else list(self._facts[located[0]].definitions(located[1].file))
 
     def hover(self, path: str) -> bytes:
-        found = self._locate(path)
-        return b"" if found is None else self._facts[found[0]].hover(found[1].file)
+        located = self._locate(path)
+        return b"" if located is None else self._facts[located[0]].hover(located[1].file)
 
-    def _locate(self, path: str) -> tuple[int, ScipFile] | None:
+    def _locate(self, path: str) -> tuple[int, DocumentHeader] | None:
         if not self._facts:
             return None
-        at = self._newer.get(path, 0)
-        head = self._facts[at].file(path)
-        return (at, head) if head is not None and head.blob else None
+        segment_number = self._newest_segments.get(path, 0)
+        header = self._facts[segment_number].find_document(path)
+        return (segment_number, header) if header is not None and header.blob else None
 
     # -- symbols -------------------------------------------------------------------------------
 
-    def positions(self, symbol: int, *, current: bool = True) -> Iterator[Found]:
+    def positions(self, symbol: int, *, current: bool = True) -> Iterator[SymbolPosition]:
         """Where a symbol occurs in current documents: by segment, then as stored (by path and position).
 
         With `current=False` in all the others: positions in what files were.
         """
-        for at, facts in enumerate(self._facts):
-            live = self._live[at]
+        for segment_number, facts in enumerate(self._facts):
+            current_paths = self._current_paths[segment_number]
             for file, line, column, flags in facts.postings(symbol):
-                path = live.get(file)
+                path = current_paths.get(file)
                 if path is None:
-                    path = live[file] = self._path_if_current(at, file)
+                    path = current_paths[file] = self._path_if_current(segment_number, file)
                 if path and current:
-                    yield Found(path, line, column, flags)
-                elif not path and not current and self._newer.get(self._head(at, file).path, 0) == at:
-                    yield Found(self._head(at, file).path, line, column, flags)
+                    yield SymbolPosition(path, line, column, flags)
+                elif (
+                    not path
+                    and not current
+                    and self._newest_segments.get(self._header(segment_number, file).path, 0)
+                    == segment_number
+                ):
+                    yield SymbolPosition(self._header(segment_number, file).path, line, column, flags)
 
-    def definitions_of(self, symbol: int) -> list[Found]:
-        return [found for found in self.positions(symbol) if found.flags & fact_postings.DEFINITION]
+    def definition_positions(self, symbol: int) -> list[SymbolPosition]:
+        return [position for position in self.positions(symbol) if position.flags & fact_postings.DEFINITION]
 
-    def defines(self, symbol: int, *, besides: str) -> bool:
-        """Does a document of any context but `besides` define the symbol?"""
+    def is_defined_outside(self, symbol: int, *, context: str) -> bool:
+        """Does a document of any context but `context` define the symbol?"""
         return any(
-            found.flags & fact_postings.DEFINITION and self._head(at, found.file).context != besides
-            for at, facts in enumerate(self._facts)
-            for found in facts.postings(symbol)
+            posting.flags & fact_postings.DEFINITION
+            and self._header(segment_number, posting.file).context != context
+            for segment_number, facts in enumerate(self._facts)
+            for posting in facts.postings(symbol)
         )
 
     def name(self, symbol: int) -> bytes | None:
         for facts in reversed(self._facts):
-            found = facts.name(symbol)
-            if found is not None:
-                return found
+            symbol_name = facts.name(symbol)
+            if symbol_name is not None:
+                return symbol_name
         return None
 
-    def named(self, short: str) -> list[tuple[int, bytes]]:
+    def find_by_short_name(self, short: str) -> list[tuple[int, bytes]]:
         """Symbols (hash, string) whose last descriptor has this name."""
         text = short.encode("utf-8", "surrogatepass")
-        found = {name for facts in self._facts for name in facts.named(text)}
-        return [(hash64(name), name) for name in sorted(found)]
+        symbol_names = {name for facts in self._facts for name in facts.find_by_short_name(text)}
+        return [(hash64(name), name) for name in sorted(symbol_names)]
 
-    def related(self, target: int) -> list[tuple[int, int]]:
+    def find_related(self, target: int) -> list[tuple[int, int]]:
         """(symbol, flags) of what current documents relate to `target`: implementations and the like."""
-        found = {
+        relations = {
             (symbol, flags)
-            for at, facts in enumerate(self._facts)
-            for symbol, file, flags in facts.links(target)
-            if self._path_if_current(at, file)
+            for segment_number, facts in enumerate(self._facts)
+            for symbol, file, flags in facts.find_links(target)
+            if self._path_if_current(segment_number, file)
         }
-        return sorted(found)
+        return sorted(relations)
 
-    def external(self, symbol: int) -> bytes | None:
+    def external_hover(self, symbol: int) -> bytes | None:
         """Stored hover text of a symbol of another package."""
         for facts in reversed(self._facts):
-            found = facts.external(symbol)
-            if found is not None:
-                return found
+            hover_text = facts.external_hover(symbol)
+            if hover_text is not None:
+                return hover_text
         return None
 
     def dependencies(self) -> dict[str, set[str]]:
         """path → paths of the documents that define what it refers to; current or not."""
-        heads = [
-            (at, head)
-            for at, facts in enumerate(self._facts)
-            for head in facts.files()
-            if head.blob and self._newer.get(head.path, 0) == at
+        headers = [
+            (segment_number, header)
+            for segment_number, facts in enumerate(self._facts)
+            for header in facts.documents()
+            if header.blob and self._newest_segments.get(header.path, 0) == segment_number
         ]
-        mentioned: dict[str, tuple[int, ...]] = {}
+        hashes_by_path: dict[str, tuple[int, ...]] = {}
         definers: dict[int, list[str]] = {}
-        for at, head in heads:
+        for at, head in headers:
             hashes = self._facts[at].occurrences(head.file).hashes
-            mentioned[head.path] = hashes
-            numbers = {row[0] for row in self._facts[at].definitions(head.file) if row[1]}
-            for number in numbers:
-                if number < len(hashes):
-                    definers.setdefault(hashes[number], []).append(head.path)
+            hashes_by_path[head.path] = hashes
+            symbol_numbers = {row[0] for row in self._facts[at].definitions(head.file) if row[1]}
+            for symbol_number in symbol_numbers:
+                if symbol_number < len(hashes):
+                    definers.setdefault(hashes[symbol_number], []).append(head.path)
         return {
             path: {other for value in hashes for other in definers.get(value, ())} - {path}
-            for path, hashes in mentioned.items()
+            for path, hashes in hashes_by_path.items()
         }
 
     # -- merging -------------------------------------------------------------------------------
 
-    def sources(self) -> Iterator[tuple[ScipFacts, list[ScipFile]]]:
+    def merge_sources(self) -> Iterator[tuple[ScipFacts, list[DocumentHeader]]]:
         """Every segment with the documents of it that are not hidden (compaction)."""
-        newer = self._newer
-        for at, facts in enumerate(self._facts):
-            yield facts, [head for head in facts.files() if head.blob and newer.get(head.path, 0) == at]
+        newest_segments = self._newest_segments
+        for segment_number, facts in enumerate(self._facts):
+            yield (
+                facts,
+                [
+                    header
+                    for header in facts.documents()
+                    if header.blob and newest_segments.get(header.path, 0) == segment_number
+                ],
+            )
 
-    def hiding(self, run: range) -> Iterator[ScipFile]:
+    def find_hiding_documents(self, run: range) -> Iterator[DocumentHeader]:
         """Entries of these files that hide a document of an older file, which must stay hidden (compaction)."""
-        for at in run:
-            for head in self._facts[at].files():
-                if self._newer.get(head.path, 0) == at and self._held_before(run.start, head.path):
-                    yield head
+        for segment_number in run:
+            for header in self._facts[segment_number].documents():
+                if self._newest_segments.get(header.path, 0) == segment_number and self._has_older_document(
+                    run.start, header.path
+                ):
+                    yield header
 
-    def _held_before(self, at: int, path: str) -> bool:
-        return any(facts.file(path) is not None for facts in self._facts[:at])
+    def _has_older_document(self, segment_number: int, path: str) -> bool:
+        return any(facts.find_document(path) is not None for facts in self._facts[:segment_number])
 
-    def _head(self, at: int, file: int) -> ScipFile:
-        head = self._heads[at].get(file)
-        if head is None:
-            head = self._heads[at][file] = self._facts[at].numbered(file)
-        return head
+    def _header(self, segment_number: int, file: int) -> DocumentHeader:
+        header = self._headers[segment_number].get(file)
+        if header is None:
+            header = self._headers[segment_number][file] = self._facts[segment_number].document_by_number(
+                file
+            )
+        return header
 
-    def _path_if_current(self, at: int, file: int) -> str:
-        head = self._head(at, file)
-        return head.path if self._newer.get(head.path, 0) == at and self.current(head.path) else ""
+    def _path_if_current(self, segment_number: int, file: int) -> str:
+        header = self._header(segment_number, file)
+        return (
+            header.path
+            if self._newest_segments.get(header.path, 0) == segment_number and self.is_current(header.path)
+            else ""
+        )

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from gitindex.view.exact_facts import ScipView
 
 
-SEMANTIC = "semantic"  # a segment that holds documents of `scip` and nothing else
+EXACT_KIND = "semantic"  # a segment that holds documents of `scip` and nothing else
 
 
-class Row(NamedTuple):
+class FactRow(NamedTuple):
     """A fact and the live path it belongs to."""
 
     path: str
@@ -52,7 +52,7 @@ class SnapshotView:
         self.verifier = verifier
         self._lock = lock
         self._facts: dict[str, Facts] = {}
-        self._hidden: dict[str, int] | None = None
+        self._tombstone_segments: dict[str, int] | None = None
         self._lexical: LexicalIndex | None = None
         self._overlay: dict[str, OverlayEntry] | None = None
         self._scip: ScipView | None = None
@@ -63,7 +63,7 @@ class SnapshotView:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def unlocked(self) -> SnapshotView:
+    def copy_without_lock(self) -> SnapshotView:
         """A view of the same snapshot that holds no lock: for a process that answers many questions and pins each
         time anew. What it has open stays readable after gc; it must not be asked for more while nobody pins."""
         return SnapshotView(self.layout, self.manifest, None, self.verifier)
@@ -82,106 +82,124 @@ class SnapshotView:
 
     def record(self, path: str) -> FileRecord | None:
         """What the snapshot holds of a path, None when it holds nothing."""
-        hidden = self._graves().get(path, -1)
-        for at in range(len(self.manifest.segments) - 1, -1, -1):
-            if at < hidden:
+        tombstone_segment = self._newest_tombstones().get(path, -1)
+        for segment_number in range(len(self.manifest.segments) - 1, -1, -1):
+            if segment_number < tombstone_segment:
                 return None
-            if self.manifest.segments[at].kind == SEMANTIC:
+            if self.manifest.segments[segment_number].kind == EXACT_KIND:
                 continue
-            found = self.facts(at).record(path)
-            if found is not None:
-                return found
+            file_record = self.facts(segment_number).record(path)
+            if file_record is not None:
+                return file_record
         return None
 
     def records(self) -> Iterator[FileRecord]:
         """All live records, indexed and skipped; no particular order between segments."""
-        for at in range(len(self.manifest.segments)):
-            yield from (record for record in self.facts(at).records() if self.live(at, record.path))
+        for segment_number in range(len(self.manifest.segments)):
+            yield from (
+                record
+                for record in self.facts(segment_number).records()
+                if self.is_live(segment_number, record.path)
+            )
 
-    def links(self) -> Iterator[FileRecord]:
-        for at in range(len(self.manifest.segments)):
-            yield from (record for record in self.facts(at).records("link = 1") if self.live(at, record.path))
+    def link_records(self) -> Iterator[FileRecord]:
+        for segment_number in range(len(self.manifest.segments)):
+            yield from (
+                record
+                for record in self.facts(segment_number).records("link = 1")
+                if self.is_live(segment_number, record.path)
+            )
 
-    def folded(self, path: str) -> set[str]:
+    def find_case_variants(self, path: str) -> set[str]:
         """Live, indexed paths that differ from `path` at most in case or normalisation."""
         key = paths.casefold_key(path)
         return {
             other
-            for at in range(len(self.manifest.segments))
-            for other in self.facts(at).folded(key)
-            if self.live(at, other) and not self._skipped(other)
+            for segment_number in range(len(self.manifest.segments))
+            for other in self.facts(segment_number).find_case_variants(key)
+            if self.is_live(segment_number, other) and not self._is_skipped(other)
         }
 
-    def live(self, at: int, path: str) -> bool:
-        """Is a row of `path` in segment number `at` part of the snapshot?"""
-        return self._graves().get(path, -1) <= at
+    def is_live(self, segment_number: int, path: str) -> bool:
+        """Is a row of `path` in segment number `segment_number` part of the snapshot?"""
+        return self._newest_tombstones().get(path, -1) <= segment_number
 
     def overlay(self) -> dict[str, OverlayEntry]:
         """Paths that were indexed from the working tree rather than from the commit."""
         if self._overlay is None:
-            self._overlay = overlay.read(self.verifier.path(self.manifest.overlay))
+            self._overlay = overlay.read(self.verifier.verified_path(self.manifest.overlay))
         return self._overlay
 
     def forget_overlay(self) -> None:
         """Go on without the overlay (repair): every working-tree file is read again."""
         self._overlay = {}
 
-    def segment_paths(self, at: int) -> list[FileRecord]:
+    def segment_records(self, segment_number: int) -> list[FileRecord]:
         """The live records of one segment (compaction, repair)."""
-        return [record for record in self.facts(at).records() if self.live(at, record.path)]
+        return [
+            record
+            for record in self.facts(segment_number).records()
+            if self.is_live(segment_number, record.path)
+        ]
 
-    def buried(self, run: range) -> list[str]:
+    def find_tombstoned_paths(self, run: range) -> list[str]:
         """Paths whose newest tombstone stands in these segments (compaction)."""
-        return [path for path, at in self._graves().items() if at in run]
+        return [path for path, segment_number in self._newest_tombstones().items() if segment_number in run]
 
     # -- facts ---------------------------------------------------------------------------------
 
-    def select(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
+    def select(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[FactRow]:
         """Run a query over the facts of every segment; its first column must be `file.path`.
 
         Rows of hidden paths are dropped here, so no query can forget to.
         """
-        for at in range(len(self.manifest.segments) - 1, -1, -1):
-            if self.manifest.segments[at].kind == SEMANTIC:
+        for segment_number in range(len(self.manifest.segments) - 1, -1, -1):
+            if self.manifest.segments[segment_number].kind == EXACT_KIND:
                 continue
-            for path, *values in self.facts(at).query(sql, parameters):
-                if isinstance(path, str) and self.live(at, path):
-                    yield Row(path, tuple(values))
+            for path, *values in self.facts(segment_number).query(sql, parameters):
+                if isinstance(path, str) and self.is_live(segment_number, path):
+                    yield FactRow(path, tuple(values))
 
-    def select_either(self, sql: str, plain: str, parameters: Mapping[str, object]) -> Iterator[Row]:
-        """As `select`; segments that cannot run `sql` (no FTS5, no notes when it was written) run `plain`."""
-        for at in range(len(self.manifest.segments) - 1, -1, -1):
+    def select_with_fallback(
+        self, sql: str, fallback_sql: str, parameters: Mapping[str, object]
+    ) -> Iterator[FactRow]:
+        """As `select`; segments that cannot run `sql` (no FTS5, no notes when it was written) run `fallback_sql`."""
+        for segment_number in range(len(self.manifest.segments) - 1, -1, -1):
             try:
-                rows = list(self.facts(at).query(sql, parameters))
+                rows = list(self.facts(segment_number).query(sql, parameters))
             except sqlite3.OperationalError:
-                rows = list(self.facts(at).query(plain, parameters))
+                rows = list(self.facts(segment_number).query(fallback_sql, parameters))
             for path, *values in rows:
-                if isinstance(path, str) and self.live(at, path):
-                    yield Row(path, tuple(values))
+                if isinstance(path, str) and self.is_live(segment_number, path):
+                    yield FactRow(path, tuple(values))
 
-    def facts(self, at: int) -> Facts:
-        segment = self.manifest.segments[at]
+    def facts(self, segment_number: int) -> Facts:
+        segment = self.manifest.segments[segment_number]
         if segment.id not in self._facts:
-            self._facts[segment.id] = Facts(self.facts_path(at))
+            self._facts[segment.id] = Facts(self.facts_path(segment_number))
         return self._facts[segment.id]
 
-    def facts_path(self, at: int) -> Path:
-        return self.verifier.path(self._artifact(self.manifest.segments[at], "/facts.sqlite"))
+    def facts_path(self, segment_number: int) -> Path:
+        return self.verifier.verified_path(
+            self._find_artifact(self.manifest.segments[segment_number], "/facts.sqlite")
+        )
 
     @property
     def scip(self) -> ScipView:
         """Exact facts, where they were imported (SE-8)."""
         if self._scip is None:
             artifacts = (artifact for segment in self.manifest.segments for artifact in segment.artifacts)
-            found = [self.verifier.path(item) for item in artifacts if item.path.endswith("/scip.sqlite")]
+            scip_paths = [
+                self.verifier.verified_path(item) for item in artifacts if item.path.endswith("/scip.sqlite")
+            ]
             from gitindex.view.exact_facts import (
                 ScipView,  # late: words and vectors need no exact facts (UI-3)
             )
 
-            self._scip = ScipView(found, self._content)
+            self._scip = ScipView(scip_paths, self._content_id)
         return self._scip
 
-    def _content(self, path: str) -> str | None:
+    def _content_id(self, path: str) -> str | None:
         record = self.record(path)
         return None if record is None or record.skip else record.content
 
@@ -191,83 +209,95 @@ class SnapshotView:
     def lexical(self) -> LexicalIndex:
         if self._lexical is None:
             for artifact in self.manifest.lexical:
-                self.verifier.path(artifact)
-            self._lexical = LexicalIndex(self.layout.lexical(self._lexical_home()))
+                self.verifier.verified_path(artifact)
+            self._lexical = LexicalIndex(self.layout.lexical(self._lexical_snapshot_id()))
         return self._lexical
 
-    def chunk_batches(self, at: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def chunk_batches(
+        self, segment_number: int, columns: list[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """Live chunk rows of one segment; `columns` must include path_key."""
         import pyarrow as pa
 
-        for batch in chunk_table.batches(self._table(at), columns, self.manifest.dimension):
-            keep = [self.live(at, path) for path in batch.column("path_key").to_pylist()]
-            kept = batch.filter(pa.array(keep, pa.bool_()))
-            if kept.num_rows:
-                yield kept
+        for batch in chunk_table.read_batches(
+            self._verified_table(segment_number), columns, self.manifest.dimension
+        ):
+            mask = [self.is_live(segment_number, path) for path in batch.column("path_key").to_pylist()]
+            live_rows = batch.filter(pa.array(mask, pa.bool_()))
+            if live_rows.num_rows:
+                yield live_rows
 
-    def vectors(self, columns: list[str]) -> tuple[np.ndarray[Any, Any], dict[str, list[Any]]]:
+    def load_vectors(self, columns: list[str]) -> tuple[np.ndarray[Any, Any], dict[str, list[Any]]]:
         """Every live vector as one matrix with the columns that name its rows; `columns` includes path_key."""
         import numpy as np
 
-        parts: list[np.ndarray[Any, Any]] = []
-        names: dict[str, list[Any]] = {column: [] for column in columns}
-        graves = self._graves()
-        for at in range(len(self.manifest.segments)):
-            matrix, found = chunk_table.vectors(self._table(at), columns, self.manifest.dimension)
-            keep = [row for row, path in enumerate(found["path_key"]) if graves.get(path, -1) <= at]
-            if len(keep) < len(matrix):
-                matrix = matrix[keep]
-                found = {column: [found[column][row] for row in keep] for column in columns}
-            parts.append(matrix)
+        matrices: list[np.ndarray[Any, Any]] = []
+        all_columns: dict[str, list[Any]] = {column: [] for column in columns}
+        tombstone_segments = self._newest_tombstones()
+        for segment_number in range(len(self.manifest.segments)):
+            matrix, row_columns = chunk_table.read_vectors(
+                self._verified_table(segment_number), columns, self.manifest.dimension
+            )
+            live_rows = [
+                row
+                for row, path in enumerate(row_columns["path_key"])
+                if tombstone_segments.get(path, -1) <= segment_number
+            ]
+            if len(live_rows) < len(matrix):
+                matrix = matrix[live_rows]
+                row_columns = {column: [row_columns[column][row] for row in live_rows] for column in columns}
+            matrices.append(matrix)
             for column in columns:
-                names[column] += found[column]
-        if len(parts) == 1:
-            return parts[0], names  # a copy of every vector less
-        return np.concatenate(parts) if parts else np.empty((0, self.manifest.dimension), np.float32), names
+                all_columns[column] += row_columns[column]
+        if len(matrices) == 1:
+            return matrices[0], all_columns  # a copy of every vector less
+        return np.concatenate(matrices) if matrices else np.empty(
+            (0, self.manifest.dimension), np.float32
+        ), all_columns
 
-    def marker(self) -> dict[str, Any] | None:
+    def read_marker(self) -> dict[str, Any] | None:
         """The completion marker in the newest table (C-4)."""
-        newest = self._table(len(self.manifest.segments) - 1)
+        newest = self._verified_table(len(self.manifest.segments) - 1)
         return chunk_table.read_marker(newest, self.manifest.dimension)
 
-    def newest_table_noted(self) -> bool:
+    def is_newest_table_cached(self) -> bool:
         """Is every file of the newest table the very file its publisher finished and noted?"""
         segment = self.manifest.segments[-1]
         files = [item for item in segment.artifacts if item.path.startswith(f"tables/{segment.id}.lance/")]
-        return bool(files) and all(self.verifier.noted(item) for item in files)
+        return bool(files) and all(self.verifier.is_cached(item) for item in files)
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _table(self, at: int) -> Path:
-        segment = self.manifest.segments[at]
+    def _verified_table(self, segment_number: int) -> Path:
+        segment = self.manifest.segments[segment_number]
         prefix = f"tables/{segment.id}.lance/"
         for artifact in segment.artifacts:
             if artifact.path.startswith(prefix):
-                self.verifier.path(artifact)
+                self.verifier.verified_path(artifact)
         return self.layout.table(segment.id)
 
-    def _graves(self) -> dict[str, int]:
+    def _newest_tombstones(self) -> dict[str, int]:
         """path → number of the newest segment whose tombstones name it."""
-        if self._hidden is None:
-            hidden: dict[str, int] = {}
-            for at, segment in enumerate(self.manifest.segments):
+        if self._tombstone_segments is None:
+            tombstone_segments: dict[str, int] = {}
+            for segment_number, segment in enumerate(self.manifest.segments):
                 if segment.tombstones is not None and segment.tombstones.count:
-                    for path in tombstones.read(self.verifier.path(segment.tombstones.artifact)):
-                        hidden[path] = at
-            self._hidden = hidden
-        return self._hidden
+                    for path in tombstones.read(self.verifier.verified_path(segment.tombstones.artifact)):
+                        tombstone_segments[path] = segment_number
+            self._tombstone_segments = tombstone_segments
+        return self._tombstone_segments
 
-    def _skipped(self, path: str) -> bool:
+    def _is_skipped(self, path: str) -> bool:
         record = self.record(path)
         return record is None or bool(record.skip)
 
-    def _artifact(self, segment: Segment, suffix: str) -> Artifact:
+    def _find_artifact(self, segment: Segment, suffix: str) -> Artifact:
         for artifact in segment.artifacts:
             if artifact.path.endswith(suffix):
                 return artifact
         raise StoreCorrupt(f"segment {segment.id} has no {suffix.strip('/')}", hint="gitindex repair")
 
-    def _lexical_home(self) -> str:
+    def _lexical_snapshot_id(self) -> str:
         """The snapshot whose directory the lexical artifacts lie in."""
         return self.manifest.lexical[0].path.split("/")[1]
 
@@ -277,11 +307,11 @@ def open_active(layout: Layout) -> SnapshotView | None:
 
     None when nothing was ever published. Raises StoreCorrupt, IncompatibleVersion.
     """
-    if not layout.readers.exists():
+    if not layout.readers_lock.exists():
         return None
     lock = ReadersLock(layout)
     try:
-        manifest = manifests.active(layout)
+        manifest = manifests.read_active(layout)
         if manifest is None:
             lock.close()
             return None

@@ -33,7 +33,7 @@ FAR = 60.0  # seconds; what is tested takes a few, without the mechanism it take
 @contextmanager
 def kept_alone(repo: GitRepo) -> Iterator[None]:
     """Another holder of readers.lock, as a collection that was stopped would be."""
-    descriptor = os.open(codebase(repo.root).layout.readers, os.O_RDONLY)
+    descriptor = os.open(codebase(repo.root).layout.readers_lock, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
         yield

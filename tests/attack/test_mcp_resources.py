@@ -59,7 +59,7 @@ def test_replaced_engines_are_closed(indexed: GitRepo) -> None:
         say(service, "search_codebase", query="alpha", sync=True)
         say(service, "search_codebase", query="beta", mode="regex")
     found = open_files(layout.base)
-    manifest = manifests.active(layout)
+    manifest = manifests.read_active(layout)
     assert manifest is not None
     assert len(found) <= len(manifest.segments)
     assert len(set(found)) == len(found)
@@ -94,7 +94,7 @@ def test_syncs_over_mcp_compact(indexed: GitRepo, monkeypatch: pytest.MonkeyPatc
             say(service, "manage_index", action="sync")
         else:
             say(service, "find_symbol", name="alpha", sync=True)
-    manifest = manifests.active(layout)
+    manifest = manifests.read_active(layout)
     assert manifest is not None
     assert len(manifest.segments) < most
 

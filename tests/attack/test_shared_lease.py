@@ -68,7 +68,7 @@ NUMBERED = 'echo "$1" >/proc/sys/kernel/ns_last_pid && shift && "$@"; exit "$?"'
 
 
 def free_number() -> int:
-    return next(pid for pid in range(20000, 32000) if not lease.alive(pid) and not lease.alive(pid + 1))
+    return next(pid for pid in range(20000, 32000) if not lease.is_alive(pid) and not lease.is_alive(pid + 1))
 
 
 def test_a_writer_in_another_pid_namespace_keeps_its_lease(layout: Layout) -> None:
@@ -83,7 +83,7 @@ def test_a_writer_in_another_pid_namespace_keeps_its_lease(layout: Layout) -> No
         assert there.stdout.readline() == "held\n"
         held = lease.read(layout)
         assert held is not None
-        assert not lease.alive(held.pid)
+        assert not lease.is_alive(held.pid)
         with pytest.raises(LeaseHeld), lease.hold(layout, "thief"):
             pass
         assert lease.read(layout) == held
@@ -101,14 +101,14 @@ def test_a_dead_number_counts_only_where_numbers_mean_the_same(layout: Layout, p
         here = lease.read(layout)
     assert here is not None
     here = replace(here, pid=int(dead.stdout), released=False)
-    assert here.stale(time.time())
+    assert here.is_stale(time.time())
     if " " not in here.hostname:
         pytest.skip("this system has no pid namespaces")
     name, boot, namespace = here.hostname.split(" ")
     other = f"{name} {'0' * len(boot)} {namespace}" if part == "boot" else f"{name} {boot} pid:[1]"
     there = replace(here, hostname=other)
-    assert not there.stale(time.time())
-    assert there.stale(time.time() + lease.TTL_MS)
+    assert not there.is_stale(time.time())
+    assert there.is_stale(time.time() + lease.TTL_MS)
     assert there.host == name
 
 
@@ -180,7 +180,7 @@ from pathlib import Path
 from gitindex.store import lease
 from gitindex.store.layout import Layout
 with lease.hold(Layout(Path(sys.argv[1])), "stopped", ttl_ms=300) as held:
-    with held.fenced():
+    with held.fence():
         os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(0.2)
         held.check()
@@ -193,7 +193,7 @@ def test_nobody_takes_the_lease_from_a_writer_in_its_swap(
 ) -> None:
     """LE-3: stopped between its last look and the rename; others wait, for a bounded time, and it is still right."""
     monkeypatch.setattr(lease, "GUARD_TTL", 0.2)
-    monkeypatch.setattr(lease, "_lock", _impatient(lease._lock))
+    monkeypatch.setattr(lease, "_flock_until", _impatient(lease._flock_until))
     sleeper = child(SWAPPING, str(layout.base))
     try:
         stopped(sleeper)
@@ -215,7 +215,7 @@ def test_the_epoch_grows_although_the_lease_file_is_lost(layout: Layout, repo: G
     for number in range(3):
         repo.commit(f"{number}", **{"a.py": f"A = {number + 2}\n"})
         harness.index(repo.root)
-    before = manifests.highest_epoch(layout, manifests.ids(layout))
+    before = manifests.highest_epoch(layout, manifests.list_ids(layout))
     assert before > 2
     layout.lease.unlink()
     with lease.hold(layout, "after the loss") as held:
@@ -252,5 +252,5 @@ def test_the_swap_is_refused_after_a_later_writer(layout: Layout, repo: GitRepo,
             harness.index(repo.root)
     finally:
         steps.observe(None)
-    assert manifests.active_id(layout) == done[1]
+    assert manifests.read_active_id(layout) == done[1]
     assert harness.audited(repo.root).clean

@@ -49,7 +49,7 @@ def a_link(layout: Layout) -> None:
 
 
 def pointer_of_another_user(layout: Layout) -> None:
-    give_away(layout.active)
+    give_away(layout.active_pointer)
 
 
 def state_that_others_write(layout: Layout) -> None:
@@ -83,7 +83,7 @@ def planted(repo: GitRepo) -> Layout:
 def test_a_store_of_somebody_else(repo: GitRepo, planted: Layout, way: Callable[[Layout], None]) -> None:
     """ST-3: neither read nor written; the answer names the store and what to do."""
     way(planted)
-    before = planted.active.read_bytes()
+    before = planted.active_pointer.read_bytes()
     repo.commit("second", **{"a.py": "def mine(): pass\n"})
     for command in (("search", "planted"), ("sync",), ("status",), ("compact",), ("gc",), ("repair",)):
         ran = harness.cli(*command, "--path", str(repo.root), "--json")
@@ -92,7 +92,7 @@ def test_a_store_of_somebody_else(repo: GitRepo, planted: Layout, way: Callable[
         assert error["code"] == "foreign_store", command
         assert str(planted.base) in error["message"]
         assert error["hint"]
-    assert planted.active.read_bytes() == before
+    assert planted.active_pointer.read_bytes() == before
 
 
 @pytest.mark.parametrize("way", [of_another_user if ROOT else open_to_the_group, open_to_all])

@@ -11,7 +11,7 @@ import pytest
 from gitindex.errors import Untrusted, UsageError
 from gitindex.ops.sharing import trusted_keys
 from gitindex.trust import keys, pinfile, pinjson, pins
-from gitindex.trust.pins import MAX_HANDED_OVER, RepositoryTrust, TrustedKey
+from gitindex.trust.pins import MAX_ROTATED, RepositoryTrust, TrustedKey
 from gitindex.trust.revoked import is_revoked
 from gitindex.trust.verify import verify
 from tests import harness
@@ -99,9 +99,9 @@ def test_an_heir_that_fell_can_be_added_by_hand_and_a_revoked_key_cannot():
         pins.add_key(RepositoryTrust(), TEAM.public, TODAY), _handing_over(TEAM, EVIL), TODAY
     )
     fallen = pins.revoke_key(trusted, TEAM.public.id, TODAY)
-    assert fallen.policy.usable == ()
+    assert fallen.policy.usable_keys == ()
     assert pins.rotate(fallen, _handing_over(TEAM, EVIL), TODAY) == fallen, "not by another rotation"
-    assert pins.add_key(fallen, EVIL.public, TODAY).policy.usable == (EVIL.public,)
+    assert pins.add_key(fallen, EVIL.public, TODAY).policy.usable_keys == (EVIL.public,)
     named = pins.revoke_key(fallen, EVIL.public.id, TODAY)
     with pytest.raises(UsageError, match="revoked"):
         pins.add_key(named, EVIL.public, TODAY)
@@ -112,7 +112,7 @@ def test_a_revocation_between_verification_and_adoption_wins():
     trusted = pins.add_key(pins.add_key(RepositoryTrust(), TEAM.public, TODAY), BOB.public, TODAY)
     verified = verify(signed(TEAM, EVIL, successors=(EVIL.public,)), trusted.policy, binding())
     revoked = pins.revoke_key(trusted, TEAM.public.id, TODAY)
-    assert pins.rotate(revoked, verified, TODAY).policy.usable == (BOB.public,)
+    assert pins.rotate(revoked, verified, TODAY).policy.usable_keys == (BOB.public,)
 
 
 def test_one_revoked_introducer_of_several_is_enough():
@@ -120,8 +120,8 @@ def test_one_revoked_introducer_of_several_is_enough():
     trusted = pins.add_key(pins.add_key(RepositoryTrust(), TEAM.public, TODAY), BOB.public, TODAY)
     verified = verify(signed(TEAM, BOB, EVIL, successors=(EVIL.public,)), trusted.policy, binding())
     rotated = pins.rotate(trusted, verified, TODAY)
-    assert EVIL.public in rotated.policy.usable
-    assert pins.revoke_key(rotated, TEAM.public.id, TODAY).policy.usable == (BOB.public,)
+    assert EVIL.public in rotated.policy.usable_keys
+    assert pins.revoke_key(rotated, TEAM.public.id, TODAY).policy.usable_keys == (BOB.public,)
 
 
 def old_file(tmp_path: Path, *revoked: str) -> Path:
@@ -147,15 +147,15 @@ def old_file(tmp_path: Path, *revoked: str) -> Path:
 def test_an_heir_of_unknown_origin_falls_with_any_revocation(tmp_path: Path):
     """RE-5: a file from before introductions were recorded is read, and decided on the safe side."""
     path = old_file(tmp_path)
-    assert EVIL.public in pinfile.load(path).of(REPOSITORY).policy.usable
+    assert EVIL.public in pinfile.load(path).trust_for(REPOSITORY).policy.usable_keys
     pinfile.revoke(path, REPOSITORY, TEAM.public.id, TODAY)
-    assert pinfile.load(path).of(REPOSITORY).policy.usable == (BOB.public,)
+    assert pinfile.load(path).trust_for(REPOSITORY).policy.usable_keys == (BOB.public,)
 
 
 def test_an_old_file_with_a_revocation_trusts_no_heir(tmp_path: Path):
     """RE-5: who was attacked before the upgrade is safe after it; answers say so too."""
     path = old_file(tmp_path, TEAM.public.id)
-    assert pinfile.load(path).of(REPOSITORY).policy.usable == (BOB.public,)
+    assert pinfile.load(path).trust_for(REPOSITORY).policy.usable_keys == (BOB.public,)
     assert is_revoked(EVIL.public.id, path.read_bytes())
     assert not is_revoked(BOB.public.id, path.read_bytes())
 
@@ -177,7 +177,7 @@ def test_the_chain_is_shown(team: Team, mate: GitRepo, monkeypatch: pytest.Monke
 
 def test_a_thief_cannot_fill_the_list(tmp_path: Path):
     """RE-5: with as many heirs as are accepted, the next is refused by name and a revocation still fits."""
-    heirs = [signing_key(f"heir {number}") for number in range(MAX_HANDED_OVER)]
+    heirs = [signing_key(f"heir {number}") for number in range(MAX_ROTATED)]
     full = RepositoryTrust(
         trusted=(
             TrustedKey(TEAM.public, TODAY),
@@ -189,7 +189,7 @@ def test_a_thief_cannot_fill_the_list(tmp_path: Path):
     path = tmp_path / "conf" / "trust.json"
     pinfile.update(path, REPOSITORY, lambda _: full)
     pinfile.revoke(path, REPOSITORY, TEAM.public.id, TODAY)
-    assert pinjson.decode(path.read_bytes()).of(REPOSITORY).policy.usable == ()
+    assert pinjson.decode(path.read_bytes()).trust_for(REPOSITORY).policy.usable_keys == ()
 
 
 def test_an_introduction_is_remembered(team: Team, mate: GitRepo):

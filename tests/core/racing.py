@@ -36,7 +36,7 @@ def read_once(root: Path, home: Path) -> str:
 
 def collect_once(root: Path, home: Path) -> str:
     layout = harness.codebase(root, home).layout
-    if not layout.active.exists():
+    if not layout.active_pointer.exists():
         return "none"
     gc.collect(layout, wait=0.2, now=harness.LATER)
     compact.compact(layout, wait=0.2)

@@ -92,7 +92,7 @@ def test_a_zombie_writer_publishes_nothing(repo: GitRepo, tmp_path: Path, monkey
             with lease.hold(layout, "thief", clock=lambda: later):
                 stolen.append("stolen")
 
-    active = manifests.active_id(layout)
+    active = manifests.read_active_id(layout)
     steps.observe(pause)
     try:
         with pytest.raises(LeaseLost):
@@ -100,7 +100,7 @@ def test_a_zombie_writer_publishes_nothing(repo: GitRepo, tmp_path: Path, monkey
     finally:
         steps.observe(None)
     assert stolen[1:] == ["stolen"]
-    assert manifests.active_id(layout) == active
+    assert manifests.read_active_id(layout) == active
     assert harness.index(repo.root, home).changes["modify"] == 1
 
 

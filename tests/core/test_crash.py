@@ -76,7 +76,7 @@ def before(operation: str, repo: GitRepo, home: Path) -> tuple[str, Path]:
             repo.commit("more", **{"e.py": f"E = {number}\n"})
             harness.index(repo.root, home)
     elif operation == "upgrade":
-        found = manifests.active_id(layout)
+        found = manifests.read_active_id(layout)
         assert found is not None
         path = layout.manifest(found)
         data = json.loads(path.read_text())
@@ -136,9 +136,9 @@ def test_lost_pointer_falls_back_to_the_newest_whole_snapshot(prepared: tuple[Gi
     digest = harness.digest_of(repo.root, home)
     for content in (None, b"", b"garbage\n", b"\xff\xfe", b"01ARZ3NDEKTSV4RRFFQ69G5FAV\n"):
         if content is None:
-            layout.active.unlink()
+            layout.active_pointer.unlink()
         else:
-            layout.active.write_bytes(content)
+            layout.active_pointer.write_bytes(content)
         assert harness.digest_of(repo.root, home) == digest
     harness.cli("repair", "--path", str(repo.root))
 
@@ -148,7 +148,7 @@ def test_no_whole_snapshot_is_store_corrupt(prepared: tuple[GitRepo, Path], monk
     repo, home = prepared
     monkeypatch.setenv("GITINDEX_HOME", str(home))
     layout = harness.codebase(repo.root, home).layout
-    for snapshot_id in manifests.ids(layout):
+    for snapshot_id in manifests.list_ids(layout):
         layout.manifest(snapshot_id).write_text("{")
     ran = harness.cli("audit", "--path", str(repo.root), "--json")
     assert ran.code == 4

@@ -38,5 +38,5 @@ def test_a_publish_during_an_audit_is_no_damage(repo: GitRepo, monkeypatch: pyte
     with monkeypatch.context() as patched:
         patched.setattr(check, "inspect", overtaken)
         assert harness.audited(repo.root).problems == ()
-    harness.codebase(repo.root).layout.active.write_text("01ARZ3NDEKTSV4RRFFQ69G5FAV\n")
+    harness.codebase(repo.root).layout.active_pointer.write_text("01ARZ3NDEKTSV4RRFFQ69G5FAV\n")
     assert [problem.code for problem in harness.audited(repo.root).problems] == ["lost_pointer"]

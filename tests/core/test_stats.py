@@ -38,7 +38,7 @@ def test_a_sync_tells_its_phases(repo: GitRepo):
     steps = [name.rpartition(".")[2] for name in STEPS["publish"]]
     assert list(ran["phases_ms"]) == steps[:-1]
     assert set(ran["timings_ms"]) == {"plan", "write", "publish", "total"}
-    (entry,) = log.entries(harness.codebase(repo.root).layout, "sync")
+    (entry,) = log.read_entries(harness.codebase(repo.root).layout, "sync")
     assert entry["phases_ms"] == ran["phases_ms"]
     assert harness.cli("sync", "--json", "--path", str(repo.root)).json["phases_ms"] == {}
 

@@ -122,7 +122,7 @@ def test_a_stopped_writer_undoes_nothing(
 def find_epochs(layout: Layout) -> set[int]:
     """Of every snapshot that can be read."""
     found = set()
-    for snapshot_id in manifests.ids(layout):
+    for snapshot_id in manifests.list_ids(layout):
         with suppress(IntegrityError, IncompatibleVersion):
             found.add(manifests.read(layout, snapshot_id).lease_epoch)
     return found
@@ -138,14 +138,14 @@ def check_cleaned(layout: Layout, *, robbed: bool) -> None:
 
 def check_store(layout: Layout, thief: str, segments: list[str]) -> None:
     """LE-3: what the other one published is active, or is what the active snapshot was built upon."""
-    active = manifests.active_id(layout)
+    active = manifests.read_active_id(layout)
     assert active is not None
     manifest, theirs = manifests.read(layout, active), manifests.read(layout, thief)
     if active != thief:
         assert manifest.lease_epoch > theirs.lease_epoch
         assert active > thief
     assert list(layout.staging.iterdir()) == []
-    assert max(manifests.ids(layout)) == active, "nothing is left that never was visible"
+    assert max(manifests.list_ids(layout)) == active, "nothing is left that never was visible"
     known = store_state.read(layout)
     assert known is not None
     assert known.active_snapshot_id == active

@@ -21,13 +21,13 @@ from gitindex.ops.codebase import Codebase
 from gitindex.segment import chunk_table
 from gitindex.segment.chunk_table import MARKER_KIND, ChunkTableWriter
 from gitindex.store import integrity, lease, manifests, store_state
-from gitindex.store.build_progress import indexing_state
+from gitindex.store.build_progress import mark_indexing
 
 NO_MARKER = object()
 
 
 def good_marker(codebase: Codebase) -> dict[str, Any]:
-    manifest = manifests.active(codebase.layout)
+    manifest = manifests.read_active(codebase.layout)
     assert manifest is not None
     return {
         "kind": MARKER_KIND,
@@ -43,20 +43,20 @@ def good_marker(codebase: Codebase) -> dict[str, Any]:
 def remark(codebase: Codebase, marker: object) -> None:
     """Rewrite the newest table with another marker, and the manifest so that every checksum is right."""
     layout = codebase.layout
-    manifest = manifests.active(layout)
+    manifest = manifests.read_active(layout)
     assert manifest is not None
     newest = manifest.segments[-1]
     table = layout.table(newest.id)
     forged = table.with_name("forged.lance")
     writer = ChunkTableWriter(forged, manifest.dimension, CHUNKER_VERSION)
-    for batch in list(chunk_table.batches(table)):
+    for batch in list(chunk_table.read_batches(table)):
         writer.add_batch(batch)
     writer.finish(None if marker is NO_MARKER else marker)  # type: ignore[arg-type]
     shutil.rmtree(table)
     forged.rename(table)
     files = sorted(path for path in table.rglob("*") if path.is_file())
     kept = [item for item in newest.artifacts if not item.path.startswith(f"tables/{newest.id}.lance/")]
-    artifacts = (*kept, *(integrity.describe(layout, path) for path in files))
+    artifacts = (*kept, *(integrity.describe_artifact(layout, path) for path in files))
     segments = (*manifest.segments[:-1], replace(newest, artifacts=tuple(artifacts)))
     manifests.write(layout, replace(manifest, segments=segments))
 
@@ -64,14 +64,16 @@ def remark(codebase: Codebase, marker: object) -> None:
 def rewrite_table(codebase: Codebase, change: Callable[[pa.Table], pa.Table], at: int = -1) -> None:
     """Change the rows or columns of a segment's table, and the manifest so that every checksum is right."""
     layout = codebase.layout
-    manifest = manifests.active(layout)
+    manifest = manifests.read_active(layout)
     assert manifest is not None
     segment = manifest.segments[at]
     table = layout.table(segment.id)
     rewrite_rows(table, change)
     files = sorted(path for path in table.rglob("*") if path.is_file())
     kept = [item for item in segment.artifacts if not item.path.startswith(f"tables/{segment.id}.lance/")]
-    changed = replace(segment, artifacts=(*kept, *(integrity.describe(layout, path) for path in files)))
+    changed = replace(
+        segment, artifacts=(*kept, *(integrity.describe_artifact(layout, path) for path in files))
+    )
     segments = tuple(changed if one == segment else one for one in manifest.segments)
     manifests.write(layout, replace(manifest, segments=segments))
 
@@ -86,7 +88,7 @@ def rewrite_rows(table: Path, change: Callable[[pa.Table], pa.Table]) -> None:
 
 def break_probe(codebase: Codebase) -> None:
     """Make the newest table unreadable."""
-    manifest = manifests.active(codebase.layout)
+    manifest = manifests.read_active(codebase.layout)
     assert manifest is not None
     table = codebase.layout.table(manifest.segments[-1].id)
     for path in table.rglob("*"):
@@ -99,7 +101,7 @@ def rebuilding(codebase: Codebase) -> Iterator[None]:
     """What readers see while another process reindexes: its lease, its state, its progress."""
     with (
         lease.hold(codebase.layout, "forged") as held,
-        indexing_state(codebase.layout, held, rebuild=True) as track,
+        mark_indexing(codebase.layout, held, rebuild=True) as track,
     ):
         track("extract", 1, 4)
         yield
@@ -120,7 +122,7 @@ def abandon(codebase: Codebase) -> None:
     codebase.layout.lease.write_text(json.dumps(held))
     known = store_state.read(codebase.layout)
     assert known is not None
-    progress = store_state.Indexing(10.0, "extract", store_state.now())
+    progress = store_state.IndexingProgress(10.0, "extract", store_state.now())
     store_state.write(codebase.layout, replace(known, state="indexing", indexing=progress))
 
 

@@ -124,7 +124,7 @@ def test_segments_stay_below_the_limit_however_one_syncs(
     for at in range(24):
         (indexed.root / NEW).write_text(f"def fresh():\n    return {at}\n")
         step(indexed.root)
-        manifest = manifests.active(indexed.layout)
+        manifest = manifests.read_active(indexed.layout)
         assert manifest is not None
         assert len(manifest.segments) < 20
     assert is_indexed(indexed)

@@ -123,9 +123,9 @@ def test_2_stale_ok_reads_the_last_good_snapshot(
 def test_2_an_incremental_sync_blocks_nobody(indexed: Codebase) -> None:
     """C-3: readers stay on the pinned snapshot while an incremental sync holds the lease."""
     from gitindex.store import lease
-    from gitindex.store.build_progress import indexing_state
+    from gitindex.store.build_progress import mark_indexing
 
-    with lease.hold(indexed.layout, "sync") as held, indexing_state(indexed.layout, held, rebuild=False):
+    with lease.hold(indexed.layout, "sync") as held, mark_indexing(indexed.layout, held, rebuild=False):
         assert cli("symbol", "start", "--json", "--path", str(indexed.root)).code == 0
 
 
@@ -281,7 +281,7 @@ def test_progress_is_told_as_it_is(indexed: Codebase) -> None:
         assert known is not None
         store_state.write(
             indexed.layout,
-            replace(known, indexing=store_state.Indexing(40.0, "extract", "2024-01-01T00:00:00Z")),
+            replace(known, indexing=store_state.IndexingProgress(40.0, "extract", "2024-01-01T00:00:00Z")),
         )
         answer = tool("find_symbol", indexed.root, name="start")
         assert answer["indexing"] == {

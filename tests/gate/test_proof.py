@@ -27,7 +27,7 @@ def test_a_finished_sync_is_proven(indexed: Codebase) -> None:
     """EN-4: a marker with this root, fingerprint and snapshot id is valid, quickly and thoroughly."""
     assert proof(indexed) == Proof(Outcome.VALID)
     with view(indexed.root) as opened:
-        assert opened.newest_table_noted()
+        assert opened.is_newest_table_cached()
     with gate.open_gated(indexed) as opened:
         assert opened.record("app/core.py")
 
@@ -38,7 +38,7 @@ def test_every_publish_carries_its_own_proof(indexed: Codebase, project) -> None
     report = index(project.root)
     assert report.changes["delete"] == 1
     with view(project.root) as opened:
-        marker = opened.marker()
+        marker = opened.read_marker()
     assert marker is not None
     assert marker["runId"] == report.snapshot_id
     assert proof(indexed).outcome is Outcome.VALID
@@ -128,7 +128,7 @@ def test_the_quick_proof_notices_every_touch(indexed: Codebase) -> None:
         data = path.read_bytes()
         path.write_bytes(data)
         with view(indexed.root) as opened:
-            assert not opened.newest_table_noted(), path
+            assert not opened.is_newest_table_cached(), path
     gate.open_gated(indexed).close()
 
 

@@ -70,7 +70,7 @@ def _abandoned(codebase: Codebase) -> None:
 
 
 def _no_pointer(codebase: Codebase) -> None:
-    codebase.layout.active.unlink()
+    codebase.layout.active_pointer.unlink()
 
 
 def _torn_state(codebase: Codebase) -> None:

@@ -44,7 +44,7 @@ def proven(hooked: Hooked) -> None:
 
 
 def publishes(hooked: Hooked) -> int:
-    return len(manifests.ids(codebase(hooked.repo.root).layout))
+    return len(manifests.list_ids(codebase(hooked.repo.root).layout))
 
 
 @pytest.fixture

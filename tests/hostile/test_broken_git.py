@@ -298,7 +298,7 @@ def test_what_needs_a_commit_is_refused_by_name(
     """RE-1, RE-2, C-1: no scan stands for a commit, and the last snapshot stays."""
     harness.index(made.root)
     before = harness.codebase(made.root).layout
-    active = manifests.active_id(before)
+    active = manifests.read_active_id(before)
     if name == "no git":
         monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     else:
@@ -317,7 +317,7 @@ def test_what_needs_a_commit_is_refused_by_name(
         if command[0] in ("build", "sync"):
             assert (ran.code, ran.json["error"]["code"]) == (1, code), ran.out
             assert ran.json["error"]["hint"]
-    assert manifests.active_id(before) == active
+    assert manifests.read_active_id(before) == active
 
 
 def test_a_refresh_scans_and_then_needs_its_commit(made: GitRepo) -> None:
@@ -370,12 +370,12 @@ def test_a_refusal_is_no_reason_to_scan(
     assert not list((tmp_path / "home/.gitindex").glob("data/*/ACTIVE_SNAPSHOT"))
     monkeypatch.setenv("PATH", os.environ["PATH"].partition(":")[2])
     harness.index(made.root)
-    active = manifests.active_id(harness.codebase(made.root).layout)
+    active = manifests.read_active_id(harness.codebase(made.root).layout)
     edit(made)
     monkeypatch.setenv("PATH", f"{tmp_path}/wrapped:{os.environ['PATH']}")
     assert run(made.root, "sync").json["error"]["code"] == code
     monkeypatch.setenv("PATH", os.environ["PATH"].partition(":")[2])
-    assert manifests.active_id(harness.codebase(made.root).layout) == active
+    assert manifests.read_active_id(harness.codebase(made.root).layout) == active
 
 
 def test_a_partial_clone_that_lacks_objects_is_refused(made: GitRepo) -> None:

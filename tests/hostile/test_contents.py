@@ -108,7 +108,7 @@ def test_one_huge_line(repo: GitRepo, keys: int):
             assert record is not None
             assert not record.skip
             assert 1 <= record.chunks <= 2000
-        assert max(len(document.text) for document in view.lexical.all()) <= 8000
+        assert max(len(document.text) for document in view.lexical.iter_documents()) <= 8000
 
 
 @pytest.mark.slow
@@ -140,6 +140,6 @@ def test_a_tree_larger_than_one_segment_takes_several(repo: GitRepo):
     harness.index(repo.root)
     with harness.view(repo.root) as view:
         assert len(view.manifest.segments) >= 4
-        assert view.marker() is not None
+        assert view.read_marker() is not None
         assert view.manifest.counts.files_indexed == 9
     assert harness.audited(repo.root).clean

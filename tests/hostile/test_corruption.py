@@ -134,14 +134,14 @@ def test_a_flipped_byte_is_noticed_and_mended(kind: str, indexed: GitRepo):
 
 def read(kind: str, view: SnapshotView, victim: Artifact) -> None:
     if kind.startswith("lexical"):
-        list(view.lexical.all())
+        list(view.lexical.iter_documents())
     elif kind == "overlay":
         view.overlay()
     elif kind in TABLES:
         for at in range(len(view.manifest.segments)):
             list(view.chunk_batches(at))
     elif kind == "path map":
-        view.verifier.path(victim)
+        view.verifier.verified_path(victim)
     else:
         list(view.records())
 
@@ -185,24 +185,24 @@ def test_notes_never_vouch_for_other_bytes(indexed: GitRepo):
     root = indexed.root
     layout = layout_of(root)
     victim = layout.base / artifacts(root)["lexical store"][-1].path
-    for notes in (layout.verified.read_bytes(), b"", b"{}", b"[1]", b'{"a": 3}', b"\xff"):
-        layout.verified.write_bytes(notes)
+    for notes in (layout.checksum_cache.read_bytes(), b"", b"{}", b"[1]", b'{"a": 3}', b"\xff"):
+        layout.checksum_cache.write_bytes(notes)
         flip(victim)
         with harness.view(root) as view, pytest.raises(IntegrityError):
             _ = view.lexical
         flip(victim)
         with harness.view(root) as view:
-            assert view.lexical.documents
+            assert view.lexical.document_count
 
 
 def test_damaged_notes_only_cost_a_hash(indexed: GitRepo):
     """SN-7: `verified.json` proves nothing that its absence would disprove."""
     layout = layout_of(indexed.root)
-    size = layout.verified.stat().st_size
+    size = layout.checksum_cache.stat().st_size
     for at in range(0, size, max(1, size // 7)):
-        flip(layout.verified, at / size)
+        flip(layout.checksum_cache, at / size)
         assert harness.audited(indexed.root).clean
-    layout.verified.unlink()
+    layout.checksum_cache.unlink()
     assert harness.audited(indexed.root).clean
 
 
@@ -230,7 +230,7 @@ def test_a_damaged_pointer(at: float, indexed: GitRepo):
     """SN-11: the newest whole snapshot answers; checks tell, `repair` mends."""
     root = indexed.root
     good, layout = harness.digest_of(root), layout_of(root)
-    flip(layout.active, at)
+    flip(layout.active_pointer, at)
     assert harness.digest_of(root) == good
     ran = harness.cli("health", "--json", "--path", str(root))
     assert ran.code == 4

@@ -21,7 +21,7 @@ TABLES = ("symbol", "import", "call", "callee", "identifier", "entity")
 def reachable(view: SnapshotView, word: str) -> set[str]:
     """The doors through which `word` can still be seen."""
     found = set()
-    for document in view.lexical.all():
+    for document in view.lexical.iter_documents():
         if word in document.text or word in document.path or word in document.symbol:
             found.add("lexical")
     for field in ("terms", "idents", "names", "path_terms"):
@@ -33,7 +33,7 @@ def reachable(view: SnapshotView, word: str) -> set[str]:
             if any(word in (row["text"] + row["path_key"]) for row in batch.to_pylist()):
                 found.add("chunks")
     if view.manifest.dimension:
-        _, names = view.vectors(["path_key", "text"])
+        _, names = view.load_vectors(["path_key", "text"])
         if any(
             word in text or word in path for path, text in zip(names["path_key"], names["text"], strict=True)
         ):
@@ -121,7 +121,10 @@ def test_no_ghosts(banish: Callable[[GitRepo], None], provider: str, repo: GitRe
             if banish is rename:
                 assert all("ghostly" not in record.path for record in view.records())
                 assert view.record("ghostly.py") is None
-                assert {d.path for d in view.lexical.all() if GHOST in d.text} == {"renamed.py", "renamed.md"}
+                assert {d.path for d in view.lexical.iter_documents() if GHOST in d.text} == {
+                    "renamed.py",
+                    "renamed.md",
+                }
             else:
                 # A path with a skip is still told about; its content is gone.
                 assert left <= ({"records"} if banish in (ignore, outgrow, relink) else set()), step
@@ -140,7 +143,7 @@ def test_replaced_content_leaves_no_old_row(repo: GitRepo):
         harness.index(repo.root)
         with harness.view(repo.root) as view:
             assert reachable(view, GHOST) == set()
-            assert len(list(view.lexical.all())) == (0 if body is None else 2)
+            assert len(list(view.lexical.iter_documents())) == (0 if body is None else 2)
     compact.compact(harness.codebase(repo.root).layout)
     with harness.view(repo.root) as view:
         assert len(view.manifest.segments) == 1

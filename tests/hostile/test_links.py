@@ -18,7 +18,7 @@ SECRET = "TOP_SECRET_OUTSIDE"
 
 def texts(root: Path) -> str:
     with harness.view(root) as view:
-        return "\n".join(document.text for document in view.lexical.all())
+        return "\n".join(document.text for document in view.lexical.iter_documents())
 
 
 def test_links_out_of_the_root_show_nothing(repo: GitRepo, tmp_path: Path):
@@ -74,7 +74,7 @@ def test_a_link_follows_its_target(repo: GitRepo):
     harness.index(repo.root)
     assert "before" not in texts(repo.root)
     with harness.view(repo.root) as view:
-        assert {d.path for d in view.lexical.all() if "after" in d.text} == {"real.py", "link.py"}
+        assert {d.path for d in view.lexical.iter_documents() if "after" in d.text} == {"real.py", "link.py"}
 
 
 def test_a_directory_swapped_for_a_link_is_not_followed(repo: GitRepo, tmp_path: Path):

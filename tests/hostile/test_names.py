@@ -138,7 +138,9 @@ def test_nfc_and_nfd_twins(repo: GitRepo):
     repo.git("rm", "-q", composed)
     assert harness.cli("sync", "--path", str(repo.root)).code == 0
     with harness.view(repo.root) as view:
-        assert [document.text for document in view.lexical.all() if document.kind == "text"] == ["B = 2"]
+        assert [document.text for document in view.lexical.iter_documents() if document.kind == "text"] == [
+            "B = 2"
+        ]
     assert harness.audited(repo.root).clean
 
 
@@ -162,7 +164,7 @@ def test_a_file_that_became_a_fifo(repo: GitRepo):
     os.mkfifo(repo.root / "a.py")
     harness.index(repo.root)
     with harness.view(repo.root) as view:
-        assert {document.path for document in view.lexical.all()} == {"b.py"}
+        assert {document.path for document in view.lexical.iter_documents()} == {"b.py"}
 
 
 def test_deep_and_long_paths(repo: GitRepo):

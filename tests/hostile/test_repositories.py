@@ -109,7 +109,7 @@ def test_submodules_and_nested_repositories_are_not_entered(repo: GitRepo, tmp_p
     (repo.root / "vendor" / "sub" / "lib.py").write_text("HIDDEN = 3\n")
     assert harness.index(repo.root).noop or "vendor/sub" in paths_of(repo.root)
     with harness.view(repo.root) as view:
-        assert not any("HIDDEN" in document.text for document in view.lexical.all())
+        assert not any("HIDDEN" in document.text for document in view.lexical.iter_documents())
 
 
 def test_a_sparse_checkout_is_not_a_deletion(repo: GitRepo, tmp_path: Path):

@@ -138,8 +138,8 @@ def test_a_file_that_vanishes_during_a_sync_is_a_delete(repo: GitRepo, tmp_path:
     with once_at("publish.stage", vanish):
         harness.index(repo.root)
     with harness.view(repo.root) as view:
-        assert {document.path for document in view.lexical.all()} == {"b.py"}
-        assert not any("VANISHING" in document.text for document in view.lexical.all())
+        assert {document.path for document in view.lexical.iter_documents()} == {"b.py"}
+        assert not any("VANISHING" in document.text for document in view.lexical.iter_documents())
     assert harness.audited(repo.root).clean
     harness.index(repo.root)
     assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")

@@ -27,12 +27,12 @@ def indexed(repo: GitRepo) -> GitRepo:
 def rewrite(repo: GitRepo, kind: str, version: int) -> str:
     """Give one artifact another schema version, all checksums right; returns its path."""
     layout = harness.codebase(repo.root).layout
-    active = manifests.active_id(layout)
+    active = manifests.read_active_id(layout)
     assert active
     if kind in ("manifest", "chunk_rows", "index_state", "writer_lease"):
         path = {"index_state": layout.state, "writer_lease": layout.lease}.get(kind, layout.manifest(active))
         field = "chunk_row_schema_version" if kind == "chunk_rows" else "schema_version"
-        data = sealed_json.opened(json.loads(path.read_bytes()))
+        data = sealed_json.verify_seal(json.loads(path.read_bytes()))
         sealed_json.write(path, {**data, field: version})
         return path.name
     manifest = json.loads(layout.manifest(active).read_bytes())
@@ -41,7 +41,7 @@ def rewrite(repo: GitRepo, kind: str, version: int) -> str:
     with sqlite3.connect(facts) as db:
         db.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (str(version),))
     db.close()
-    found = integrity.describe(layout, facts)
+    found = integrity.describe_artifact(layout, facts)
     for artifact in segment["artifacts"]:
         if artifact["path"] == found.path:
             artifact.update(size_bytes=found.size_bytes, sha256=found.sha256)
@@ -80,24 +80,24 @@ def test_too_new_is_refused_where_nothing_is_to_be_done(
     harness.index(indexed.root)
     name = rewrite(indexed, kind, 99)
     layout = harness.codebase(indexed.root).layout
-    before = manifests.ids(layout)
+    before = manifests.list_ids(layout)
     ran = harness.cli(*command, "--json", "--path", str(indexed.root))
     assert ran.code == 8, ran.out
     assert name in ran.json["error"]["message"]
     assert ran.json["error"]["hint"] == "update gitindex"
-    assert manifests.ids(layout) == before
+    assert manifests.list_ids(layout) == before
 
 
 def rewrite_manifest(layout: Layout, snapshot_id: str) -> None:
     path = layout.manifest(snapshot_id)
-    data = sealed_json.opened(json.loads(path.read_bytes()))
+    data = sealed_json.verify_seal(json.loads(path.read_bytes()))
     sealed_json.write(path, {**data, "schema_version": 99})
 
 
 def test_a_collection_keeps_what_a_newer_release_published(indexed: GitRepo):
     """ST-6, SN-9: a retained manifest that only a newer release reads is not taken for one that keeps nothing alive."""
     layout = harness.codebase(indexed.root).layout
-    first = manifests.active_id(layout)
+    first = manifests.read_active_id(layout)
     assert first
     indexed.commit("two", **{"a.py": "def alpha():\n    return 2\n"})
     harness.index(indexed.root)
@@ -111,10 +111,10 @@ def test_a_lost_pointer_among_newer_manifests(indexed: GitRepo):
     layout = harness.codebase(indexed.root).layout
     indexed.commit("two", **{"b.py": "B = 1\n"})
     harness.index(indexed.root)
-    newest = manifests.active_id(layout)
+    newest = manifests.read_active_id(layout)
     assert newest
     rewrite_manifest(layout, newest)
-    layout.active.unlink()
+    layout.active_pointer.unlink()
     for command in ("sync", "gc", "health", "audit", "repair"):
         assert harness.cli(command, "--path", str(indexed.root)).code == 8, command
 
@@ -163,7 +163,7 @@ def test_a_failed_upgrade_keeps_last_good(indexed: GitRepo):
     assert ran.code == 4
     assert ran.json["error"]["hint"] == "gitindex repair"
     victim.write_bytes(good)
-    assert manifests.active_id(layout) == before
+    assert manifests.read_active_id(layout) == before
     assert harness.audited(indexed.root).clean
 
 

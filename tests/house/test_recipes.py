@@ -274,7 +274,7 @@ def test_the_digest_reads_every_table_and_column(facts_file: Path):
     assert names == {*digest._CHUNK, *DETERMINED}, (
         "lifecycle/digest.py _CHUNK, or DETERMINED if another column says it"
     )
-    assert set(segment_facts._DEPENDENT) | {"meta", "file"} == columns_of(facts_file).keys()
+    assert set(segment_facts._DEPENDENT_COLUMNS) | {"meta", "file"} == columns_of(facts_file).keys()
 
 
 def test_a_file_of_a_segment_is_merged_and_documented(repo: GitRepo):

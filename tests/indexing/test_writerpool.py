@@ -134,7 +134,7 @@ def test_an_interrupted_build_leaves_no_process(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(publish.Staged, "__init__", interrupted)
+    monkeypatch.setattr(publish.StagedSnapshot, "__init__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
     assert not pool_processes()

@@ -17,12 +17,12 @@ from gitindex.trust import claim as claims
 from gitindex.trust import envelope as envelopes
 from gitindex.trust.claim import SnapshotClaim
 from gitindex.trust.keys import SigningKey
-from gitindex.trust.verify import Binding, Policy
+from gitindex.trust.verify import Binding, TrustPolicy
 from tests.trust.made import REPOSITORY, binding, signing_key, snapshot_claim
 
 NAMES = Names(REPOSITORY)
 CI = signing_key("ci")
-POLICY = Policy((CI.public,))
+POLICY = TrustPolicy((CI.public,))
 IMPATIENT = Patience(attempts=3, back_off=0.0, object_seconds=5.0)
 FILES = {
     "manifest.json": b'{"files": 3}',
@@ -68,7 +68,9 @@ def publish(
     )
     if manifest:
         envelope = envelopes.encode(envelopes.sign(claims.encode(claim), keys))
-        publisher.publish_manifest(transport, NAMES, envelope, Policy(tuple(k.public for k in keys)), bound)
+        publisher.publish_manifest(
+            transport, NAMES, envelope, TrustPolicy(tuple(k.public for k in keys)), bound
+        )
     return claim, sent
 
 

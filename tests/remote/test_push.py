@@ -13,7 +13,7 @@ from gitindex.remote.stored_objects import Packed
 from gitindex.remote.transport import Put, get
 from gitindex.remote.upload import Outgoing, Sent
 from gitindex.trust import envelope as envelopes
-from gitindex.trust.verify import Policy, verify
+from gitindex.trust.verify import TrustPolicy, verify
 from tests.remote.made import CI, FILES, NAMES, POLICY, artifacts, publish, receive, staged
 from tests.remote.memory import MemoryTransport
 from tests.trust.made import binding, signed, signing_key
@@ -152,7 +152,7 @@ def test_resigning_after_a_leak():
     """Revoke, sign again with the new key: the push replaces what the revoked key signed."""
     transport = MemoryTransport()
     transport.put(MANIFEST, signed(CI))
-    policy = Policy((CI.public, NEW.public), frozenset({CI.public.id}))
+    policy = TrustPolicy((CI.public, NEW.public), frozenset({CI.public.id}))
     assert publisher.publish_manifest(transport, NAMES, signed(NEW), policy, binding()) is Put.CREATED
     assert verify(get(transport, MANIFEST, max_bytes=65536), policy, binding()).signers == (NEW.public,)
 

@@ -117,7 +117,7 @@ def test_a_corrupt_index_is_scanned_around(own: Asked) -> None:
 
 def test_a_corrupt_pointer_is_survived(own: Asked) -> None:
     """SN-11: the newest whole snapshot answers instead."""
-    own.codebase.layout.active.write_text("nonsense")
+    own.codebase.layout.active_pointer.write_text("nonsense")
     assert own.paths("charge credit card")[0] == "shop/payment.py"
 
 

@@ -37,11 +37,11 @@ class Links:
         self.by_symbol: dict[int, list[tuple[bytes, int]]] = defaultdict(list)
         names = {hash64(name): name for name in (f"{PREFIX}{text}".encode() for text in wanted)}
         for document in view.scip.documents():
-            blob = view.scip.file(document.path)
+            blob = view.scip.packed_occurrences(document.path)
             for value in blob.hashes if blob else ():
                 names.setdefault(value, view.scip.name(value) or b"")
         for value, name in names.items():
-            for symbol, flags in view.scip.related(value):
+            for symbol, flags in view.scip.find_related(value):
                 self.by_symbol[symbol].append((name, flags))
 
 

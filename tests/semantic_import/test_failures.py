@@ -42,7 +42,7 @@ def everything(project: Project) -> tuple[Any, ...]:
         assert check.inspect(view) == []
         documents = {item.path: (item.blob, item.digest) for item in view.scip.documents()}
         places = sorted(view.scip.positions(DISC))
-        return manifests.active_id(layout), digest(view), documents, places, view.manifest.semantic
+        return manifests.read_active_id(layout), digest(view), documents, places, view.manifest.semantic
 
 
 class Failure(NamedTuple):
@@ -167,8 +167,8 @@ def test_duplicate_documents_count_once(project: Project):
 
 
 MOVES = (
-    *steps.SEMANTIC_STEPS["refresh"][:3],
-    *steps.SEMANTIC_STEPS["import"],
+    *steps.EXACT_STEPS["refresh"][:3],
+    *steps.EXACT_STEPS["import"],
     *steps.STEPS["publish"][: steps.STEPS["publish"].index("publish.gate") + 1],
 )
 

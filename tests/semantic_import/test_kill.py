@@ -17,7 +17,7 @@ from gitindex.view.snapshot import open_active
 from tests.semantic_import.crashing import kill_at
 from tests.semantic_import.project import Project, symbol
 
-STEPS = (*steps.SEMANTIC_STEPS["refresh"], *steps.SEMANTIC_STEPS["import"], *steps.STEPS["publish"])
+STEPS = (*steps.EXACT_STEPS["refresh"], *steps.EXACT_STEPS["import"], *steps.STEPS["publish"])
 MORE = hash64(symbol("other", "lonely().").encode())
 OLD, NEW = [("other.py", 1, 5)], [("other.py", 1, 5), ("other.py", 6, 12)]
 

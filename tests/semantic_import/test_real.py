@@ -262,11 +262,11 @@ def test_scip_python_sees_an_environment(equipped: Environment, tmp_path: Path):
     codebase = open_codebase(repo.root, equipped)
     assert refresh(codebase, RefreshOptions(wait=True)).status == "ok"
     with open_active(codebase.layout) as view:
-        plain = [name for _, name in view.scip.named("wish")]
+        plain = [name for _, name in view.scip.find_by_short_name("wish")]
     options = RefreshOptions(wait=True, python_env=tmp_path / "env")
     assert [item.outcome for item in refresh(codebase, options).contexts] == ["refreshed"]
     with open_active(codebase.layout) as view:
-        ((value, name),) = [item for item in view.scip.named("wish") if item[1] not in plain]
+        ((value, name),) = [item for item in view.scip.find_by_short_name("wish") if item[1] not in plain]
         assert name.startswith(b"scip-python python thing 1.5 ")
         assert [(item.path, item.line) for item in view.scip.positions(value)][-1] == ("use.py", 3)
 

@@ -17,7 +17,7 @@ from gitindex.ops.exact import refresh_jobs
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.semantic.job_queue import MAX_ATTEMPTS
 from gitindex.store import lease, steps
-from gitindex.view.snapshot import SEMANTIC, open_active
+from gitindex.view.snapshot import EXACT_KIND, open_active
 from tests.semantic_import.crashing import kill_at
 from tests.semantic_import.project import Project, scip_of, symbol
 
@@ -50,7 +50,7 @@ def test_a_refresh_publishes_documents_beside_the_facts(project: Project):
     with open_active(project.codebase.layout) as view:
         assert digest(view) == before
         assert check.inspect(view) == []
-        assert view.manifest.segments[-1].kind == SEMANTIC
+        assert view.manifest.segments[-1].kind == EXACT_KIND
         (entry,) = view.manifest.semantic
         assert (entry["language"], entry["tool"], entry["commit"]) == ("python", "scip-python", report.head)
         assert (entry["files"], entry["demoted"]) == (3, 0)
@@ -121,15 +121,15 @@ def test_compaction_keeps_documents_and_the_digest(project: Project):
     layout = project.codebase.layout
     with open_active(layout) as view:
         before = digest(view), all_documents(project), places(project)
-        names = dict(view.scip.named("Disc"))
-        related = view.scip.related(hash64(symbol("shapes", "Shape#area().").encode()))
+        names = dict(view.scip.find_by_short_name("Disc"))
+        related = view.scip.find_related(hash64(symbol("shapes", "Shape#area().").encode()))
     assert related
     compact(layout)
     with open_active(layout) as view:
         assert len(view.manifest.segments) == 1
         assert (digest(view), all_documents(project), places(project)) == before
-        assert dict(view.scip.named("Disc")) == names
-        assert view.scip.related(hash64(symbol("shapes", "Shape#area().").encode())) == related
+        assert dict(view.scip.find_by_short_name("Disc")) == names
+        assert view.scip.find_related(hash64(symbol("shapes", "Shape#area().").encode())) == related
         assert check.inspect(view) == []
     (again,) = project.refresh().contexts
     assert again.outcome == "current"
@@ -171,7 +171,7 @@ def test_twenty_deltas_answer_as_one(project: Project):
         assert project.refresh().contexts[0].detail["written"] == 1
     lonely = hash64(symbol("other", "lonely().").encode())
     with open_active(project.codebase.layout) as view:
-        assert sum(segment.kind == SEMANTIC for segment in view.manifest.segments) == 21
+        assert sum(segment.kind == EXACT_KIND for segment in view.manifest.segments) == 21
     before = places(project, lonely), places(project), all_documents(project)
     assert len(before[0]) == 6
     compact(project.codebase.layout)

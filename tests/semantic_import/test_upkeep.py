@@ -92,8 +92,8 @@ def test_a_full_reindex_keeps_what_is_exact(project: Project, compacted: bool):
     project.change("other.py", "def lonely():\n    return 2\n")
     sync(project.codebase, SyncOptions(full=True, workers=1))
     with open_active(project.codebase.layout) as view:
-        assert view.scip.current("shapes.py")
-        assert not view.scip.current("other.py")
+        assert view.scip.is_current("shapes.py")
+        assert not view.scip.is_current("other.py")
 
 
 def test_a_full_reindex_does_without_damaged_documents(project: Project):

@@ -161,5 +161,5 @@ def test_builds_do_not_pile_up(team: Team, monkeypatch: pytest.MonkeyPatch):
         team.commit(f"{number}", **{"b.py": f"def beta(): return {number}\n"})
         team.build()
     layout = open_area(team.origin.root, team.ci, "HEAD")[0].layout
-    assert len(manifests.ids(layout)) <= 7
+    assert len(manifests.list_ids(layout)) <= 7
     team.push()

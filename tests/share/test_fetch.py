@@ -150,7 +150,9 @@ def test_readers_need_not_hash_what_a_fetch_has_proven(team: Team):
     done = team.fetch(repo)
     layout = open_codebase(repo.root, team.mate).layout
     verifier = Verifier(layout)
-    assert all(verifier.noted(artifact) for artifact in manifests.read(layout, done.snapshot_id).artifacts())
+    assert all(
+        verifier.is_cached(artifact) for artifact in manifests.read(layout, done.snapshot_id).artifacts()
+    )
     assert {path.stat().st_mode & 0o077 for path in layout.base.rglob("*")} == {0}, "ST-3"
     assert [path.name for path in (team.mate.home / "fetch" / team.repository).iterdir()] == ["lock"]
 
@@ -234,7 +236,7 @@ def test_a_shared_store_finds_what_ci_published(team: Team):
     assert found.problems == ()
     (repo.root / "scratch.py").unlink()
     assert found.digest == team.clean(repo)
-    manifest = manifests.active(shared.layout)
+    manifest = manifests.read_active(shared.layout)
     assert manifest is not None
     assert manifest.config_fingerprint == shared.fingerprint
     assert team.fetch(repo).bytes["downloaded"] > 0, "a store of the other mode shares nothing"
@@ -256,7 +258,7 @@ def test_a_published_snapshot_serves_as_it_is(team: Team, monkeypatch: pytest.Mo
     repo = team.clone()
     team.trust(repo)
     done = team.fetch(repo)
-    manifest = manifests.active(open_codebase(repo.root, team.mate).layout)
+    manifest = manifests.read_active(open_codebase(repo.root, team.mate).layout)
     assert manifest is not None
     assert len(manifest.segments) == team.build().segments
     assert (built.commit, manifest.git.head_sha) == (done.base_commit, done.base_commit)
@@ -265,7 +267,7 @@ def test_a_published_snapshot_serves_as_it_is(team: Team, monkeypatch: pytest.Mo
     for _ in range(2):  # by the publisher's note, then by the marker itself
         found = harness.cli("search", "alpha", "--json", "--path", str(repo.root)).json
         assert (found["status"], found["trust"]["origin"]) == ("ok", "fetched")
-        open_codebase(repo.root, team.mate).layout.verified.unlink(missing_ok=True)
+        open_codebase(repo.root, team.mate).layout.checksum_cache.unlink(missing_ok=True)
     with harness.view(repo.root, team.mate.home) as view:
         assert validate_completion_proof(open_codebase(repo.root, team.mate), view).outcome == Outcome.VALID
     elsewhere = open_codebase(team.origin.root, team.mate)

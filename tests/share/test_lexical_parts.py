@@ -41,7 +41,7 @@ def test_a_large_segment_is_never_merged_away(tmp_path: Path):
         assert base in stems(path)
         assert len(stems(path)) < 16
         assert not (path / "aside").exists()
-    found = sorted((document.path, document.text) for document in LexicalIndex(path).all())
+    found = sorted((document.path, document.text) for document in LexicalIndex(path).iter_documents())
     expected = sorted(
         (name, chunk.text)
         for name, body in text.items()

@@ -91,7 +91,9 @@ def layers(layout: Layout) -> dict[str, str]:
     for path in layout.segments.glob("*/*.sqlite"):
         with closing(sqlite3.connect(path)) as db:
             facts += list(db.iterdump())
-    words = [document for path in layout.lexicals.iterdir() for document in LexicalIndex(path).all()]
+    words = [
+        document for path in layout.lexicals.iterdir() for document in LexicalIndex(path).iter_documents()
+    ]
     return {"tables": repr(tables), "facts": "\n".join(facts), "lexical": repr(words)}
 
 
@@ -304,4 +306,4 @@ def test_builds_are_compacted_before_readers_have_to(team: Team):
     team.trust(clone)
     team.fetch(clone)
     assert team.digest(clone) == team.clean(clone)
-    assert len(manifests.ids(open_area(team.origin.root, team.ci, "HEAD")[0].layout)) > 0
+    assert len(manifests.list_ids(open_area(team.origin.root, team.ci, "HEAD")[0].layout)) > 0

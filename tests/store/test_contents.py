@@ -116,7 +116,7 @@ def test_readers_of_a_wrong_table_name_it(change: Change, indexed: GitRepo):
 def test_a_publish_checks_what_it_wrote(change: Change, indexed: GitRepo):
     """SN-4: a new table of another shape or length is refused; the snapshot before it stays active."""
     layout = harness.codebase(indexed.root).layout
-    before = manifests.ids(layout)
+    before = manifests.list_ids(layout)
     indexed.write("d.py", "def delta():\n    return 4\n")
 
     def damage(step: str) -> None:
@@ -126,14 +126,14 @@ def test_a_publish_checks_what_it_wrote(change: Change, indexed: GitRepo):
 
     with during(damage), pytest.raises(GateRefused):
         harness.index(indexed.root)
-    assert manifests.ids(layout) == before
+    assert manifests.list_ids(layout) == before
     harness.index(indexed.root)
     assert harness.audited(indexed.root).clean
 
 
 def recount(repo: GitRepo, change: Callable[[Manifest], Manifest]) -> None:
     layout = harness.codebase(repo.root).layout
-    manifest = manifests.active(layout)
+    manifest = manifests.read_active(layout)
     assert manifest is not None
     manifests.write(layout, change(manifest))
 

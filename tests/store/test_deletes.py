@@ -60,7 +60,7 @@ def threatened(folder: Path) -> Path:
 
 
 def contents(path: Path) -> list[tuple[str, int, str]]:
-    return sorted((one.path, one.ordinal, one.text) for one in LexicalIndex(path).all())
+    return sorted((one.path, one.ordinal, one.text) for one in LexicalIndex(path).iter_documents())
 
 
 def expected(files: dict[str, str]) -> list[tuple[str, int, str]]:
@@ -95,9 +95,9 @@ def test_a_change_of_one_file_after_a_large_one_loses_nothing(tmp_path: Path):
     for n in range(SMALL - 1):
         write(path, [], {f"small_{n}_{k}.py": "OLD = 1\n" for k in range(3)})
     write(path, [f"small_{n}_2.py" for n in range(1, SMALL - 1)], {"huge.py": "OLD = 1\n"}, copies=9000)
-    before = LexicalIndex(path).documents
+    before = LexicalIndex(path).document_count
     write(path, ["small_3_0.py"], {"small_3_0.py": "NEW = 1\n"})
-    assert LexicalIndex(path).documents == before
+    assert LexicalIndex(path).document_count == before
     assert len(segments(path)) < LARGE + SMALL  # there was a merge
 
 
@@ -105,8 +105,8 @@ def test_a_change_of_one_file_after_a_large_one_loses_nothing(tmp_path: Path):
 def test_tantivy_merges_eight_segments_and_no_fewer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, committed: int, left: int
 ):
-    """Below eight, one commit for deletes and documents is safe: `lexicalparts.mergeable` relies on the number."""
-    monkeypatch.setattr(lexicalparts, "set_aside", lambda path: None)
+    """Below eight, one commit for deletes and documents is safe: `lexicalparts.may_merge` relies on the number."""
+    monkeypatch.setattr(lexicalparts, "move_large_aside", lambda path: None)
     parts = [segment(tmp_path / str(n), f"part_{n}", 2, delete=False) for n in range(committed)]
     path = tmp_path / "whole"
     unite(parts, path, atomic.link_or_copy)

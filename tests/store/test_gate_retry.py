@@ -40,21 +40,21 @@ def test_a_passing_fault_is_written_again(edited: GitRepo, tmp_path, monkeypatch
     lose_deletes(monkeypatch, 1)
     report = harness.index(edited.root)
     layout = harness.codebase(edited.root).layout
-    assert manifests.active_id(layout) == report.snapshot_id
-    assert len(log.entries(layout, "publish_retried")) == 1
+    assert manifests.read_active_id(layout) == report.snapshot_id
+    assert len(log.read_entries(layout, "publish_retried")) == 1
     assert harness.digest_of(edited.root) == harness.clean_digest(edited.root, tmp_path / "clean")
     assert not any(layout.staging.iterdir())
 
 
 def test_a_fault_that_stays_is_told_once(edited: GitRepo, monkeypatch: pytest.MonkeyPatch):
     layout = harness.codebase(edited.root).layout
-    before = manifests.active_id(layout)
+    before = manifests.read_active_id(layout)
     with monkeypatch.context() as faulty:
         lose_deletes(faulty, 99)
         with pytest.raises(GateRefused, match="the lexical index holds"):
             harness.index(edited.root)
-    assert manifests.active_id(layout) == before
-    assert manifests.ids(layout) == [before], "a refused snapshot leaves no manifest"
-    assert len(log.entries(layout, "publish_retried")) == 1
+    assert manifests.read_active_id(layout) == before
+    assert manifests.list_ids(layout) == [before], "a refused snapshot leaves no manifest"
+    assert len(log.read_entries(layout, "publish_retried")) == 1
     assert not any(layout.staging.iterdir())
     assert not harness.index(edited.root).noop

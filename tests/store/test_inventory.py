@@ -94,7 +94,7 @@ def test_last_use_is_remembered_at_most_hourly(indexed: GitRepo):
     layout = harness.codebase(indexed.root).layout
     age(layout, 0.5 / 24)
     before = layout.last_used.stat().st_mtime_ns
-    store_state.touch_used(layout)
+    store_state.touch_last_used(layout)
     harness.index(indexed.root)
     assert layout.last_used.stat().st_mtime_ns == before
     age(layout, 2 / 24)
@@ -106,8 +106,8 @@ def test_a_store_without_any_readable_file_is_still_listed(indexed: GitRepo):
     """ST-5: what cannot be read is said to be unknown."""
     layout = harness.codebase(indexed.root).layout
     layout.state.write_text("garbage")
-    layout.active.write_text("garbage")
-    info = stores.describe(layout, "single")
+    layout.active_pointer.write_text("garbage")
+    info = stores.describe_store(layout, "single")
     assert (info.canonical_root, info.mode, info.active_snapshot_id) == ("unknown", "unknown", None)
     assert harness.cli("stores", "--path", str(indexed.root)).code == 0
 
@@ -140,10 +140,10 @@ def test_index_configuration_makes_a_new_store_query_configuration_does_not(inde
     indexed.write(".gitindex.toml", "[index]\nexclude = ['x/**']\n")
     assert harness.codebase(indexed.root).layout != first.layout
     harness.index(indexed.root)
-    assert len(stores.layouts(first.home)) == 2
+    assert len(stores.list_layouts(first.home)) == 2
     indexed.write(".gitindex.toml", "# the same settings\n[index]\nexclude = [ 'x/**' ]\n")
     harness.index(indexed.root)
-    assert len(stores.layouts(first.home)) == 2
+    assert len(stores.list_layouts(first.home)) == 2
 
 
 def test_a_commit_without_changes_is_published(indexed: GitRepo):
@@ -154,7 +154,7 @@ def test_a_commit_without_changes_is_published(indexed: GitRepo):
     assert report.commit == commit
     assert sum(report.changes.values()) == 0
     with harness.view(indexed.root) as view:
-        assert (view.marker() or {})["runId"] == report.snapshot_id
+        assert (view.read_marker() or {})["runId"] == report.snapshot_id
     assert harness.index(indexed.root).noop
 
 
@@ -172,7 +172,7 @@ def test_the_log_holds_metadata_only_and_rotates(indexed: GitRepo, monkeypatch: 
     for _ in range(40):
         log.append(layout, "sync", elapsed_ms=1)
     kept = sorted(path.name for path in layout.log.parent.iterdir())
-    assert len(kept) == log.KEEP + 1
+    assert len(kept) == log.ROTATED_FILES + 1
     assert all(path.stat().st_size <= max(400, len(text)) for path in layout.log.parent.iterdir())
 
 
@@ -193,4 +193,4 @@ def test_the_layout_of_the_source_document(indexed: GitRepo):
     ):
         assert (layout.base / name).exists(), name
     assert list(layout.staging.iterdir()) == []
-    assert layout.active.read_text() == f"{active}\n"
+    assert layout.active_pointer.read_text() == f"{active}\n"

@@ -21,7 +21,7 @@ def layout(repo: GitRepo) -> Layout:
 
 
 def garble_manifests(layout: Layout) -> None:
-    for snapshot_id in manifests.ids(layout):
+    for snapshot_id in manifests.list_ids(layout):
         layout.manifest(snapshot_id).write_bytes(b"garbage")
 
 
@@ -39,7 +39,7 @@ def remove_snapshots(layout: Layout) -> None:
 )
 def test_no_pointer_and_no_manifest_is_corrupt(lose, layout: Layout, repo: GitRepo):
     """SN-11: exit 4 with the command to run, from whoever reads it; `repair` runs that command itself."""
-    layout.active.unlink()
+    layout.active_pointer.unlink()
     lose(layout)
     at = ("--json", "--path", str(repo.root))
     for command in (("symbol", "alpha"), ("health",), ("audit",), ("sync",), ("gc",), ("stats",)):
@@ -54,7 +54,7 @@ def test_no_pointer_and_no_manifest_is_corrupt(lose, layout: Layout, repo: GitRe
 
 def test_a_missing_pointer_is_listed(layout: Layout, repo: GitRepo):
     """EN-5: `list` names what is wrong and changes nothing."""
-    layout.active.unlink()
+    layout.active_pointer.unlink()
     (entry,) = harness.cli("list", "--json", "--path", str(repo.root)).json["codebases"]
     assert entry["problems"] == ["ACTIVE_SNAPSHOT is missing"]
 
@@ -68,7 +68,7 @@ def test_a_first_publish_that_died_left_no_index(repo: GitRepo):
 
     with once_at("publish.swap", die), pytest.raises(KeyboardInterrupt):
         harness.index(repo.root)
-    assert manifests.ids(harness.codebase(repo.root).layout)
+    assert manifests.list_ids(harness.codebase(repo.root).layout)
     ran = harness.cli("audit", "--json", "--path", str(repo.root))
     assert (ran.code, ran.json["status"]) == (3, "not_indexed")
     assert harness.cli("gc", "--path", str(repo.root)).code == 0

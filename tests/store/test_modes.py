@@ -121,7 +121,7 @@ def test_network_file_systems_are_refused(repo: GitRepo, monkeypatch: pytest.Mon
     repo.commit("one", **{"a.py": "A = 1\n"})
     codebase = open_codebase(repo.root, harness.environment(), shared=True)
     stores.create(codebase.layout, fresh_state(codebase))
-    monkeypatch.setattr(capability, "filesystem", lambda _path: "nfs4")
+    monkeypatch.setattr(capability, "filesystem_type", lambda _path: "nfs4")
     with pytest.raises(StoreNotShareable, match="nfs4"):
         capability.check_shareable(codebase.layout)
 
@@ -149,16 +149,16 @@ def test_every_process_checks_before_it_writes(
         victim = layout.facts(sorted(path.name for path in layout.segments.iterdir())[0])
         if command == ("repair",):
             victim.write_bytes(victim.read_bytes()[:-1])
-    before = layout.active.read_bytes()
+    before = layout.active_pointer.read_bytes()
     capability._check_once.cache_clear()  # as in another process
-    monkeypatch.setattr(capability, "filesystem", lambda _path: "nfs4")
+    monkeypatch.setattr(capability, "filesystem_type", lambda _path: "nfs4")
     ran = harness.cli(*command, "--json", "--path", str(shared.root))
     assert ran.code == 1, ran.out
     error = ran.json["error"]
     assert error["code"] == "store_not_shareable"
     assert "nfs4" in error["message"]
     assert "GITINDEX_HOME" in error["hint"]
-    assert layout.active.read_bytes() == before
+    assert layout.active_pointer.read_bytes() == before
     assert list(layout.staging.iterdir()) == []
     if command != ("repair",):
         assert harness.cli("search", "alpha", "--json", "--path", str(shared.root)).code == 0
@@ -181,10 +181,10 @@ def test_one_check_per_process(shared: GitRepo, monkeypatch: pytest.MonkeyPatch)
 def test_a_link_to_another_file_system(tmp_path: Path):
     """ST-3: what counts is where the store really is."""
     (tmp_path / "link").symlink_to("/proc/self")
-    assert capability.filesystem(tmp_path / "link") == "proc"
+    assert capability.filesystem_type(tmp_path / "link") == "proc"
 
 
 def test_the_file_system_below_a_path_is_known():
     """ST-3: the longest mount point above the path counts."""
-    assert capability.filesystem(Path("/proc/self")) == "proc"
-    assert capability.filesystem(Path("/")) != ""
+    assert capability.filesystem_type(Path("/proc/self")) == "proc"
+    assert capability.filesystem_type(Path("/")) != ""

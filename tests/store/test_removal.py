@@ -58,7 +58,7 @@ def check_kept(tmp_path: Path, layout: Layout, reason: str) -> None:
         assert (busy["store_id"], busy["code"]) == (layout.id, "busy")
         assert reason in busy["message"]
         assert busy["next"]
-        assert layout.active.exists()
+        assert layout.active_pointer.exists()
 
 
 @contextmanager
@@ -147,5 +147,5 @@ def test_whoever_comes_after_the_removal(layout: Layout, repo: GitRepo, tmp_path
 
 def test_an_unfinished_store_goes(layout: Layout, tmp_path: Path):
     """ST-5: made by a process that died before the locks were there."""
-    layout.readers.unlink()
+    layout.readers_lock.unlink()
     assert collect(tmp_path)["removed"] == [layout.id]

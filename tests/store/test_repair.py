@@ -98,7 +98,7 @@ def victims(stored: Stored) -> list[str]:
 
 def whole_snapshots(layout: Layout) -> set[str]:
     found = set()
-    for snapshot_id in manifests.ids(layout):
+    for snapshot_id in manifests.list_ids(layout):
         try:
             for artifact in manifests.read(layout, snapshot_id).artifacts():
                 Verifier(layout).rehash(artifact)
@@ -111,11 +111,11 @@ def whole_snapshots(layout: Layout) -> set[str]:
 @contextmanager
 def nothing_good_is_lost(layout: Layout) -> Iterator[None]:
     """Until the pointer moves it says what it said, and every whole snapshot stays whole."""
-    pointed, good = manifests.active_id(layout), whole_snapshots(layout)
+    pointed, good = manifests.read_active_id(layout), whole_snapshots(layout)
 
     def look(step: str) -> None:
         if step == "publish.swap":
-            assert manifests.active_id(layout) == pointed
+            assert manifests.read_active_id(layout) == pointed
             assert good <= whole_snapshots(layout)
 
     with during(look):
@@ -191,7 +191,7 @@ def test_rows_in_newer_segments_stay(repo: GitRepo):
     before, layout = harness.digest_of(repo.root), harness.codebase(repo.root).layout
     with harness.view(repo.root) as view:
         first, *newer = (segment.id for segment in view.manifest.segments)
-        live = len(view.segment_paths(0))
+        live = len(view.segment_records(0))
         assert live < len(list(view.facts(0).records()))
     flip(layout.facts(first))
     ran = harness.cli("repair", "--json", "--path", str(repo.root)).json
@@ -211,10 +211,13 @@ def test_what_the_small_rebuild_cannot_mend(repo: GitRepo):
     with harness.view(repo.root) as view:
         flip(layout.facts(view.manifest.segments[-1].id))
     repo.write("a.py", "def first():\n    return 1\n")
-    known = manifests.ids(layout)
+    known = manifests.list_ids(layout)
     ran = harness.cli("repair", "--json", "--path", str(repo.root))
     assert (ran.code, ran.json["scope"]) == (0, "full"), ran.out
-    assert manifests.ids(layout) == [ran.json["snapshot_id"], *known]  # the refused snapshot left no manifest
+    assert manifests.list_ids(layout) == [
+        ran.json["snapshot_id"],
+        *known,
+    ]  # the refused snapshot left no manifest
     assert harness.cli("audit", "--rebuild", "--path", str(repo.root)).code == 0
 
 
@@ -260,7 +263,7 @@ def test_ids_grow_though_the_clock_went_back(repo: GitRepo, monkeypatch: pytest.
     layout = harness.codebase(repo.root).layout
     set_clock_back(monkeypatch)
     repo.commit("later", **{"later.py": "LATER = 1\n"})
-    published = [manifests.active_id(layout), harness.index(repo.root).snapshot_id]
+    published = [manifests.read_active_id(layout), harness.index(repo.root).snapshot_id]
     done = compact.compact(layout)
     assert done is not None
     published += [done.snapshot_id, harness.index(repo.root, full=True).snapshot_id]
@@ -277,7 +280,7 @@ def test_a_compaction_that_a_sync_overtook_is_the_newest(repo: GitRepo):
         done = compact.compact(layout)
     assert done is not None
     assert done.rebased
-    assert manifests.ids(layout)[0] == done.snapshot_id
+    assert manifests.list_ids(layout)[0] == done.snapshot_id
     assert harness.audited(repo.root).clean
 
 
@@ -289,7 +292,7 @@ def test_a_lost_pointer_among_ids_of_a_wrong_clock(repo: GitRepo, monkeypatch: p
     monkeypatch.setattr(manifests, "next_id", lambda _layout, wanted: wanted)  # as earlier releases chose
     repo.commit("later", **{"later.py": "LATER = 1\n"})
     newest = harness.index(repo.root).snapshot_id
-    assert manifests.ids(layout)[0] != newest
-    layout.active.unlink()
+    assert manifests.list_ids(layout)[0] != newest
+    layout.active_pointer.unlink()
     with harness.view(repo.root) as view:
         assert view.manifest.snapshot_id == newest

@@ -128,16 +128,16 @@ def shifted(wall_ms: int, boot_ms: int = 0) -> Moment:
 
 
 def set_replaced(layout: Layout, snapshot_id: str, at: Moment) -> None:
-    replaced.note_replaced(layout, snapshot_id, at)
+    replaced.record_replaced_at(layout, snapshot_id, at)
 
 
 def test_a_publish_notes_what_it_replaces(repo: GitRepo):
     """SN-9: every snapshot but the active one has its time, in order, by this machine's clock."""
     before = clock.read_clock()
     layout = history(repo, 4)
-    active, *older = manifests.ids(layout)
-    assert replaced.read_replaced(layout, active) is None
-    times = [replaced.read_replaced(layout, name) for name in reversed(older)]
+    active, *older = manifests.list_ids(layout)
+    assert replaced.read_replaced_at(layout, active) is None
+    times = [replaced.read_replaced_at(layout, name) for name in reversed(older)]
     assert all(found is not None for found in times)
     assert [found.boot_ms for found in times if found] == sorted(found.boot_ms for found in times if found)
     assert all(elapsed_ms(before, found) >= 0 and found.boot == before.boot for found in times if found)
@@ -149,7 +149,7 @@ def test_a_long_life_ends_with_ten_minutes(repo: GitRepo, monkeypatch: pytest.Mo
     with monkeypatch.context() as yesterday:
         yesterday.setattr(time, "time_ns", lambda: real() - DAY * 1_000_000)
         layout = history(repo, 9)
-    assert all(born_ms(name) < real() // 1_000_000 - DAY // 2 for name in manifests.ids(layout))
+    assert all(born_ms(name) < real() // 1_000_000 - DAY // 2 for name in manifests.list_ids(layout))
     ran = harness.cli("gc", "--json", "--path", str(repo.root))
     assert (ran.code, len(ran.json["kept"])) == (0, 9)
     assert len(gc.collect(layout, now=shifted(0, 10 * MINUTE)).plan.kept) == KEEP_AT_LEAST
@@ -169,7 +169,7 @@ def test_the_clock_goes_far_ahead(repo: GitRepo):
     layout = history(repo, 7)
     assert len(gc.collect(layout, now=shifted(4000 * DAY)).plan.kept) == 7
     ahead = replace(shifted(4000 * DAY), boot="an earlier start")
-    for name in manifests.ids(layout)[1:]:
+    for name in manifests.list_ids(layout)[1:]:
         set_replaced(layout, name, ahead)
     assert len(gc.collect(layout).plan.kept) == 7
     assert len(gc.collect(layout, now=shifted(10 * MINUTE, 10 * MINUTE)).plan.kept) == KEEP_AT_LEAST
@@ -178,12 +178,12 @@ def test_the_clock_goes_far_ahead(repo: GitRepo):
 def test_a_store_of_an_older_release(repo: GitRepo):
     """SN-9: without notes the successor's time counts; one that lies ahead of the clock is noted now."""
     layout = history(repo, 7)
-    for name in manifests.ids(layout):
-        layout.replaced(name).unlink(missing_ok=True)
+    for name in manifests.list_ids(layout):
+        layout.replaced_record(name).unlink(missing_ok=True)
     assert len(gc.plan(layout, shifted(9 * MINUTE)).kept) == 7
     assert len(gc.plan(layout, shifted(11 * MINUTE)).kept) == KEEP_AT_LEAST
     assert len(gc.collect(layout, now=shifted(-120 * MINUTE)).plan.kept) == 7
-    assert all(replaced.read_replaced(layout, name) for name in manifests.ids(layout)[1:])
+    assert all(replaced.read_replaced_at(layout, name) for name in manifests.list_ids(layout)[1:])
     later = shifted(-110 * MINUTE, 10 * MINUTE)
     assert len(gc.collect(layout, now=later).plan.kept) == KEEP_AT_LEAST
 
@@ -192,7 +192,7 @@ def test_a_damaged_note_says_nothing(repo: GitRepo):
     """SN-9: torn by a crash of the machine, or not ours."""
     layout = history(repo, 7)
     bad = [b"", b"{", b"[]", b'{"wall_ms": "1"}', b'{"wall_ms": true, "boot": 1}', b'{"other": 1}']
-    for name, content in zip(manifests.ids(layout)[1:], bad, strict=True):
-        layout.replaced(name).write_bytes(content)
-        assert replaced.read_replaced(layout, name) is None
+    for name, content in zip(manifests.list_ids(layout)[1:], bad, strict=True):
+        layout.replaced_record(name).write_bytes(content)
+        assert replaced.read_replaced_at(layout, name) is None
     assert len(gc.plan(layout, clock.read_clock()).kept) == 7

@@ -187,7 +187,7 @@ def test_every_chunk_keeps_what_its_file_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, dimension: int
 ):
     """SN-1, SN-3: wherever a batch ends, and with files between that have no chunk; the marker comes last."""
-    monkeypatch.setattr(chunk_table, "_BATCH", batch)
+    monkeypatch.setattr(chunk_table, "_BATCH_ROWS", batch)
     writer = chunk_table.ChunkTableWriter(tmp_path / "t.lance", dimension, "v1")
     expected = []
     for file, count in enumerate([2, 0, 5, 1, 0]):

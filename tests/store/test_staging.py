@@ -25,7 +25,7 @@ import os, sys
 from pathlib import Path
 from gitindex.store import staging
 from gitindex.store.layout import Layout
-with staging.transaction(Layout(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])) as folder:
+with staging.open_transaction(Layout(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])) as folder:
     (folder / "half").write_bytes(b"x" * 1000)
     os.kill(os.getpid(), 9)
 """
@@ -68,7 +68,7 @@ def test_a_dead_builder_is_known_by_its_lock(layout: Layout, epoch: int):
     folder = die_in_staging(layout, epoch)
     with lease.hold(layout, ulid()) as held:
         assert not folder.exists()
-        assert held.cleaned[folder] > 1000
+        assert held.removed_leftovers[folder] > 1000
 
 
 def test_gc_counts_what_the_lease_removed(layout: Layout, repo: GitRepo):
@@ -86,7 +86,7 @@ def test_gc_counts_what_the_lease_removed(layout: Layout, repo: GitRepo):
 def test_a_builder_without_a_lease_keeps_its_folder(layout: Layout):
     """SN-8: however many leases others take, and however old it is by its name."""
     ancient = ulid(time.time_ns() // 1_000_000 - 3 * 3600_000)
-    with staging.transaction(layout, ancient) as folder:
+    with staging.open_transaction(layout, ancient) as folder:
         for _ in range(2):
             with lease.hold(layout, ulid()):
                 assert folder.exists()
@@ -99,10 +99,10 @@ def test_a_builder_without_a_lease_keeps_its_folder(layout: Layout):
 
 def test_an_older_lease_owns_nothing(layout: Layout):
     """LE-1: though its process lives; the present lease keeps its own."""
-    with staging.transaction(layout, ulid(), 1) as older, lease.hold(layout, ulid()) as held:
+    with staging.open_transaction(layout, ulid(), 1) as older, lease.hold(layout, ulid()) as held:
         assert held.epoch > 1
         assert not older.exists()
-        with staging.transaction(layout, ulid(), held.epoch) as own:
+        with staging.open_transaction(layout, ulid(), held.epoch) as own:
             held.clean_staging()
             assert own.exists()
 
@@ -110,7 +110,7 @@ def test_an_older_lease_owns_nothing(layout: Layout):
 def test_a_builder_that_gets_the_lease_builds_for_it(layout: Layout):
     """SN-8, LE-1: compaction begins without one; once it was robbed, its folder is a leftover."""
     txn = ulid()
-    with staging.transaction(layout, txn) as folder:
+    with staging.open_transaction(layout, txn) as folder:
         with lease.hold(layout, txn):
             assert [one.lease_epoch for one in staging.find_builders(layout)] != [0]
             assert folder.exists()
@@ -125,7 +125,7 @@ def test_what_nobody_owns_goes_by_its_age(layout: Layout, content: bytes):
     old, young = ulid(now - 31 * 60_000), ulid(now - 29 * 60_000)
     for name in (old, young):
         layout.transaction(name).mkdir()
-        (layout.transaction(name) / staging.RECORD).write_bytes(content)
+        (layout.transaction(name) / staging.RECORD_NAME).write_bytes(content)
     with lease.hold(layout, ulid()):
         assert len(list(layout.staging.iterdir())) == 2
     gc.collect(layout, now=clock.read_clock())

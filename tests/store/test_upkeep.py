@@ -54,7 +54,7 @@ def test_gc_keeps_the_active_and_what_it_references(repo: GitRepo):
     planned = gc.plan(layout, harness.LATER)
     report = gc.collect(layout, now=harness.LATER)
     assert report.plan.snapshots == planned.snapshots
-    assert len(manifests.ids(layout)) == retention.KEEP_AT_LEAST
+    assert len(manifests.list_ids(layout)) == retention.KEEP_AT_LEAST
     assert len(list(layout.segments.iterdir())) == 8
     assert harness.digest_of(repo.root) == before
     assert harness.audited(repo.root).clean
@@ -181,5 +181,5 @@ def test_a_failed_sync_leaves_nothing_behind(repo: GitRepo):
     assert harness.cli("sync", "--path", str(repo.root)).code == 1
     layout = harness.codebase(repo.root).layout
     assert list(layout.staging.iterdir()) == []
-    assert manifests.active_id(layout) == first.snapshot_id
-    assert manifests.ids(layout) == [first.snapshot_id]
+    assert manifests.read_active_id(layout) == first.snapshot_id
+    assert manifests.list_ids(layout) == [first.snapshot_id]

@@ -28,14 +28,14 @@ def pinned(*keys) -> RepositoryTrust:
 
 def test_file_round_trip_private_and_per_repository(tmp_path):
     path = tmp_path / "conf" / "trust.json"
-    assert pinfile.load(path).of(REPOSITORY) == RepositoryTrust()
+    assert pinfile.load(path).trust_for(REPOSITORY) == RepositoryTrust()
     pinfile.update(path, REPOSITORY, lambda _: pins.revoke_key(pinned(ALICE, BOB), BOB.public.id, TODAY))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    found = pinfile.load(path).of(REPOSITORY)
+    found = pinfile.load(path).trust_for(REPOSITORY)
     assert [entry.key for entry in found.trusted] == [ALICE.public]
     assert found.trusted[0].key.comment == "alice"
     assert [(entry.id, entry.comment) for entry in found.revoked] == [(BOB.public.id, "bob")]
-    assert pinfile.load(path).of("another").trusted == ()
+    assert pinfile.load(path).trust_for("another").trusted == ()
 
 
 def test_a_failing_or_empty_change_leaves_the_file_alone(tmp_path):
@@ -63,7 +63,7 @@ def test_concurrent_additions_all_land(tmp_path):
         thread.start()
     for thread in work:
         thread.join()
-    assert {entry.key for entry in pinfile.load(path).of(REPOSITORY).trusted} == set(made)
+    assert {entry.key for entry in pinfile.load(path).trust_for(REPOSITORY).trusted} == set(made)
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_a_damaged_entry_is_an_error_for_its_repository_alone(tmp_path, entry):
     path.chmod(0o600)
     pinfile.update(path, REPOSITORY, lambda _: pinned(ALICE))
     found = pinfile.load(path)
-    assert found.of(REPOSITORY).policy.usable == (ALICE.public,)
+    assert found.trust_for(REPOSITORY).policy.usable_keys == (ALICE.public,)
     assert json.loads(path.read_bytes())["repositories"]["r0"] == json.loads(entry)
     with pytest.raises(ConfigError, match="damaged"):
-        found.of("r0")
+        found.trust_for("r0")
     with pytest.raises(ConfigError, match="damaged"):
         pinfile.update(path, "r0", lambda _: pinned(ALICE))
 
@@ -124,7 +124,7 @@ def test_a_file_others_may_write_is_not_trusted(tmp_path):
 
 def test_revocation_is_for_good():
     trust = pins.revoke_key(pinned(ALICE), ALICE.public.id, TODAY)
-    assert trust.policy.usable == ()
+    assert trust.policy.usable_keys == ()
     with pytest.raises(UsageError, match="revoked"):
         pins.add_key(trust, ALICE.public, TODAY)
     assert pins.revoke_key(trust, ALICE.public.id, "2027-01-01") == trust
@@ -162,18 +162,18 @@ def test_novelties_name_everything_that_needs_a_yes():
     """RE-5: a changed endpoint is confirmed like a changed key."""
     trust = pinned(ALICE)
     here = (trust.remote, trust.endpoint)
-    assert pins.novelties(RepositoryTrust(), *here) == {Novelty.FIRST_USE}
-    assert pins.novelties(trust, *here, [ALICE.public]) == frozenset()
-    assert pins.novelties(trust, "s3://other/index", trust.endpoint) == {Novelty.REMOTE}
-    assert pins.novelties(trust, trust.remote, "https://evil.example") == {Novelty.ENDPOINT}
-    assert pins.novelties(trust, *here, [BOB.public]) == {Novelty.KEYS}
+    assert pins.find_novelties(RepositoryTrust(), *here) == {Novelty.FIRST_USE}
+    assert pins.find_novelties(trust, *here, [ALICE.public]) == frozenset()
+    assert pins.find_novelties(trust, "s3://other/index", trust.endpoint) == {Novelty.REMOTE}
+    assert pins.find_novelties(trust, trust.remote, "https://evil.example") == {Novelty.ENDPOINT}
+    assert pins.find_novelties(trust, *here, [BOB.public]) == {Novelty.KEYS}
 
 
 def test_require_refuses_before_any_contact():
     trust = pinned(ALICE)
-    assert pins.require(trust, trust.remote, trust.endpoint).usable == (ALICE.public,)
+    assert pins.require_policy(trust, trust.remote, trust.endpoint).usable_keys == (ALICE.public,)
     with pytest.raises(Untrusted) as caught:
-        pins.require(RepositoryTrust(), "s3://team/index")
+        pins.require_policy(RepositoryTrust(), "s3://team/index")
     assert caught.value.hint == ADD_KEY
     with pytest.raises(Untrusted, match="pinned"):
-        pins.require(trust, trust.remote, "https://evil.example")
+        pins.require_policy(trust, trust.remote, "https://evil.example")

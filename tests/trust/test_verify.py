@@ -14,11 +14,11 @@ from gitindex.errors import IncompatibleVersion, Untrusted
 from gitindex.trust import claim as claims
 from gitindex.trust import envelope as envelopes
 from gitindex.trust import strictjson
-from gitindex.trust.verify import ADD_KEY, Policy, verify
+from gitindex.trust.verify import ADD_KEY, TrustPolicy, verify
 from tests.trust.made import binding, signed, signing_key, snapshot_claim
 
 ALICE, BOB, MALLORY = signing_key("alice"), signing_key("bob"), signing_key("mallory")
-TRUST_ALICE = Policy((ALICE.public,))
+TRUST_ALICE = TrustPolicy((ALICE.public,))
 
 
 def edited(data: bytes, **changes: object) -> bytes:
@@ -56,9 +56,9 @@ def test_unsigned_is_refused():
     with pytest.raises(Untrusted, match="nobody"):
         verify(signed(), TRUST_ALICE, binding())
     with pytest.raises(Untrusted):
-        verify(signed(ALICE), Policy(()), binding())
+        verify(signed(ALICE), TrustPolicy(()), binding())
     with pytest.raises(Untrusted):
-        verify(signed(), Policy((), threshold=0), binding())
+        verify(signed(), TrustPolicy((), threshold=0), binding())
 
 
 def test_lying_key_id_neither_helps_nor_hurts():
@@ -108,14 +108,14 @@ def test_newer_format_is_incompatible_not_malformed():
 
 def test_revocation_wins_over_trust():
     """RE-5: trusted and revoked is revoked; a second, good signature still counts."""
-    policy = Policy((ALICE.public, BOB.public), frozenset({ALICE.public.id}))
+    policy = TrustPolicy((ALICE.public, BOB.public), frozenset({ALICE.public.id}))
     with pytest.raises(Untrusted, match="revoked"):
         verify(signed(ALICE), policy, binding())
     assert verify(signed(ALICE, BOB), policy, binding()).signers == (BOB.public,)
 
 
 def test_threshold_counts_distinct_keys():
-    two = Policy((ALICE.public, BOB.public, ALICE.public), threshold=2)
+    two = TrustPolicy((ALICE.public, BOB.public, ALICE.public), threshold=2)
     assert verify(signed(ALICE, BOB), two, binding()).signers == (ALICE.public, BOB.public)
     twice = json.loads(signed(ALICE))["signatures"] * 2
     with pytest.raises(Untrusted, match="1 of the 2"):

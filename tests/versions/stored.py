@@ -40,7 +40,7 @@ from gitindex.semantic import control_database
 from gitindex.semantic.decode import Decoded
 from gitindex.store import sealed_json
 from gitindex.store.lease import LeaseState
-from gitindex.store.store_state import Indexing, StoreState
+from gitindex.store.store_state import IndexingProgress, StoreState
 from gitindex.trust import claim as claims
 from gitindex.trust import pinjson
 from gitindex.trust.pins import RepositoryTrust, RevokedKey, TrustedKey
@@ -120,7 +120,7 @@ def manifest(folder: Path) -> Mapping[str, Any]:
 
 def index_state(folder: Path) -> Mapping[str, Any]:
     state = StoreState(
-        "store", "/r", "c" * 64, "2026-01-02", indexing=Indexing(50.0, "extract", "2026-01-02")
+        "store", "/r", "c" * 64, "2026-01-02", indexing=IndexingProgress(50.0, "extract", "2026-01-02")
     )
     return {"fields": _sealed(folder, asdict(state))}
 
@@ -177,9 +177,9 @@ def scip_facts(folder: Path) -> Mapping[str, Any]:
     with IndexFile(folder / "index.scip") as file:
         decoded = Decoded(file, blobs.get)
         named = decoded.named()
-        for ready in scipfacts.pack(decoded.documents()):
+        for ready in scipfacts.pack_documents(decoded.documents()):
             writer.add(ready, blob="b" * 40, context="python:.", syntax="s")
-    writer.bury("gone.py", "python:.")
+    writer.add_tombstone("gone.py", "python:.")
     writer.finish([named])
     tables = ("meta", "scip_symbols", "scip_short", "scip_links", "scip_external")
     found = _rows(folder / "scip.sqlite", tables)

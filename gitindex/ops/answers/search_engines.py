@@ -65,7 +65,9 @@ def _of(codebase: Codebase, view: SnapshotView, embedder: OpenEmbedder) -> _Kept
     if kept is None or kept.snapshot_id != view.manifest.snapshot_id:
         _drop(store)
         settings = codebase.settings
-        fresh = Engine(view.unlocked(), codebase.root, settings.query, lambda: embedder(settings.embedding))
+        fresh = Engine(
+            view.copy_without_lock(), codebase.root, settings.query, lambda: embedder(settings.embedding)
+        )
         kept = _kept[store] = _Kept(fresh)
     _kept.move_to_end(store)
     return kept

@@ -28,7 +28,7 @@ from gitindex.model.settings import MAX_FILE_BYTES
 from gitindex.ops.answers.gated_read import Reading, ReadOptions, reading
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.exact.refresh import opened_control
-from gitindex.segment.scipfacts import ScipFile
+from gitindex.segment.scipfacts import DocumentHeader
 from gitindex.semantic import control_database, mutation
 from gitindex.semantic.checkout import regular_blobs
 from gitindex.semantic.contexts import FAMILIES
@@ -85,7 +85,7 @@ def _present(codebase: Codebase, repo: Repo, at: Head) -> dict[str, str | bytes]
 
 
 def _fact(
-    read: Reading, path: str, document: ScipFile | None, present: Mapping[str, str | bytes]
+    read: Reading, path: str, document: DocumentHeader | None, present: Mapping[str, str | bytes]
 ) -> FileFacts:
     now = present.get(path)
     content = now if isinstance(now, str) else _ABSENT if now is None else blob_id(now, _algorithm(read))

@@ -148,7 +148,7 @@ def _refresh(
         reports = _ask(connection, made, options)
         if options.wait:
             _work(connection, made, reports, notify)
-    manifest = manifests.active(codebase.layout)
+    manifest = manifests.read_active(codebase.layout)
     failed = any(report.outcome in (FAILED, SUPERSEDED) for report in reports)
     nothing = bool(reports) and all(report.outcome == UNAVAILABLE for report in reports)
     status = "failed" if failed or nothing else "ok"
@@ -218,7 +218,7 @@ def _ask_one(
 
 
 def _up_to_date(made: Refresher, context: Context, version: str) -> bool:
-    manifest = manifests.active(made.layout)
+    manifest = manifests.read_active(made.layout)
     entries = manifest.semantic if manifest else ()
     for entry in entries:
         if (entry["language"], entry["root"]) == context.key:

@@ -127,10 +127,10 @@ def _beside(codebase: Codebase, view: SnapshotView) -> list[Problem]:
         Problem("damaged_control", f"{path} is missing or damaged", path)
         for path in control_files.damaged(layout)
     ]
-    pointed, used = manifests.active_id(layout), view.manifest.snapshot_id
+    pointed, used = manifests.read_active_id(layout), view.manifest.snapshot_id
     if pointed != used and _lost(layout, pointed):
         message = f"ACTIVE_SNAPSHOT or the manifest it names ({pointed}) is damaged; snapshot {used} answers instead"
-        flaws.append(Problem("lost_pointer", message, layout.active.name))
+        flaws.append(Problem("lost_pointer", message, layout.active_pointer.name))
     return flaws
 
 

@@ -18,7 +18,7 @@ from gitindex.store.store_state import StoreState
 def list_codebases(environment: Environment) -> dict[str, Any]:
     """One entry per codebase; of several indexes of one root (other settings) the last synced one speaks."""
     mode = "shared" if environment.user.shared else "single"
-    entries = [_entry(layout, mode) for layout in stores.layouts(environment.home)]
+    entries = [_entry(layout, mode) for layout in stores.list_layouts(environment.home)]
     groups: dict[str, list[dict[str, Any]]] = {}
     for entry in entries:
         groups.setdefault(entry["root"] or entry["store_id"], []).append(entry)
@@ -38,7 +38,7 @@ def _liveliness(entry: dict[str, Any]) -> tuple[bool, str, str]:
 
 def _entry(layout: Layout, mode: str) -> dict[str, Any]:
     problems: list[str] = []
-    foreign = ownership.problem(layout, mode)
+    foreign = ownership.find_problem(layout, mode)
     if foreign is not None:
         return _described(layout, None, None, "foreign", [foreign.message])
     known = _state(layout, problems)
@@ -78,9 +78,9 @@ def _state(layout: Layout, problems: list[str]) -> StoreState | None:
 
 def _manifest(layout: Layout, known: StoreState | None, problems: list[str]) -> Manifest | None:
     """The pointed-at manifest as it reads; the full search of a lost pointer is for `repair`."""
-    active = manifests.active_id(layout)
+    active = manifests.read_active_id(layout)
     if active is None:
-        if layout.active.exists():
+        if layout.active_pointer.exists():
             problems.append("ACTIVE_SNAPSHOT is unreadable")
         elif known is not None and known.active_snapshot_id is not None:
             problems.append("ACTIVE_SNAPSHOT is missing")

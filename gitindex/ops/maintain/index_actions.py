@@ -95,7 +95,7 @@ def clear(codebase: Codebase) -> dict[str, Any]:
         return {**_done("clear", codebase), "noop": True, "bytes_freed": 0}
     search_engines.close(codebase)
     try:
-        freed = remove_store(layout, readers_wait=readers.WAIT)
+        freed = remove_store(layout, readers_wait=readers.WAIT_SECONDS)
     except LeaseHeld as error:
         following = gate.action(codebase.root, "status")["command"]
         raise LeaseHeld(f"{error.message}; nothing was deleted", hint=following) from error

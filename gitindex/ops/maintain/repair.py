@@ -39,10 +39,10 @@ def repair_store(
     steps.reach("repair.plan")
     chosen = _diagnose(codebase)
     if not dry_run and codebase.layout.base.exists():
-        with atomic.storage(codebase.layout.base):
+        with atomic.translate_storage_errors(codebase.layout.base):
             control_files.mend(codebase.layout, fresh_state(codebase))
     if dry_run or chosen.scope in ("none", "control"):
-        return RepairReport("ok", chosen.scope, chosen.damaged, 0, manifests.active_id(codebase.layout))
+        return RepairReport("ok", chosen.scope, chosen.damaged, 0, manifests.read_active_id(codebase.layout))
     steps.reach("repair.publish")
     try:
         done = _mend(codebase, chosen, progress)
@@ -85,7 +85,7 @@ def _diagnose(codebase: Codebase) -> RepairPlan:
             return RepairPlan("full" if layout.base.exists() else "none")
         with view:
             found = repair_plan.plan(view)
-            if found.scope == "none" and manifests.active_id(layout) != view.manifest.snapshot_id:
+            if found.scope == "none" and manifests.read_active_id(layout) != view.manifest.snapshot_id:
                 return RepairPlan("files", ("ACTIVE_SNAPSHOT",))
             small = control_files.damaged(layout)
             return RepairPlan("control", small) if small and found.scope == "none" else found

@@ -19,7 +19,7 @@ _LAYERS = {"tables": "tables/", "facts": "segments/", "lexical": "lexical/", "sn
 def stats(codebase: Codebase, view: SnapshotView) -> dict[str, Any]:
     manifest = view.manifest
     sizes = {name: _size(manifest.artifacts(), prefix) for name, prefix in _LAYERS.items()}
-    syncs = log.entries(codebase.layout, "sync")
+    syncs = log.read_entries(codebase.layout, "sync")
     return {
         "status": "ok",
         "snapshot_id": manifest.snapshot_id,
@@ -29,7 +29,7 @@ def stats(codebase: Codebase, view: SnapshotView) -> dict[str, Any]:
         "tombstones": manifest.tombstone_count,
         "rows": _rows(manifest),
         "compaction": _compaction(view),
-        "snapshots": len(manifests.ids(codebase.layout)),
+        "snapshots": len(manifests.list_ids(codebase.layout)),
         "languages": dict(manifest.counts.languages),
         "embedding": {
             "identity": manifest.embedder,
@@ -49,7 +49,7 @@ def _compaction(view: SnapshotView) -> dict[str, Any]:
     """A segment shrinks by the share of its rows that are dead; lexical files hold few dead words and are left out."""
     saved = 0.0
     for at, segment in enumerate(view.manifest.segments):
-        live = sum(record.chunks for record in view.segment_paths(at))
+        live = sum(record.chunks for record in view.segment_records(at))
         size = sum(artifact.size_bytes for artifact in segment.artifacts)
         saved += size * max(0, segment.rows - live) / max(1, segment.rows)
     return {

@@ -30,7 +30,9 @@ def inventory(environment: Environment) -> list[StoreInfo]:
     return [
         replace(info, store_id=f"{where}{info.store_id}")
         for where, home in _homes(environment)
-        for info in (stores.describe(layout, _mode(environment)) for layout in stores.layouts(home))
+        for info in (
+            stores.describe_store(layout, _mode(environment)) for layout in stores.list_layouts(home)
+        )
     ]
 
 
@@ -70,10 +72,10 @@ def collect_stores(
     removed, kept, busy, freed = [], [], [], 0
     limit = time.time() - days * 86400
     for where, home in _homes(environment):
-        for layout in stores.layouts(home):
+        for layout in stores.list_layouts(home):
             name = f"{where}{layout.id}"
             current = here is not None and layout.base == here.layout.base
-            foreign = ownership.problem(layout, _mode(environment)) is not None
+            foreign = ownership.find_problem(layout, _mode(environment)) is not None
             if foreign or (current and not force) or store_state.last_used(layout) > limit:
                 kept.append(name)
                 continue
@@ -96,7 +98,7 @@ def upgrade(
     """
     layout = codebase.layout
     if (
-        not layout.readers.exists()
+        not layout.readers_lock.exists()
     ):  # formats are part of what a store is called: an older index lies in another one
         return _reindexed(codebase, progress) if gate.superseded(codebase) else ("current", None)
     with lease.hold(layout, "upgrade", wait=5):

@@ -92,14 +92,14 @@ def _keep_house(codebase: Codebase, manifest: Manifest) -> None:
     """Few segments for readers, and no pile of builds that nobody will push any more."""
     if len(manifest.segments) > MAX_SEGMENTS:
         compact.compact_deltas(codebase.layout)
-    if len(manifests.ids(codebase.layout)) > MANY_BUILDS:
+    if len(manifests.list_ids(codebase.layout)) > MANY_BUILDS:
         with suppress(LeaseHeld):  # the next build collects
             gc.collect(codebase.layout, wait=0)
 
 
 def _activate(codebase: Codebase, snapshot_id: str) -> None:
     """An earlier build that serves again: what follows works on the active snapshot."""
-    if manifests.active_id(codebase.layout) != snapshot_id:
+    if manifests.read_active_id(codebase.layout) != snapshot_id:
         with lease.hold(codebase.layout, snapshot_id, wait=30.0) as held:
             publish.swap(codebase.layout, held, snapshot_id)
 

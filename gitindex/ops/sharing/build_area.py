@@ -56,7 +56,7 @@ def settings_of(repo: Repo, rev: str) -> Settings:
 def builds(codebase: Codebase) -> list[Manifest]:
     """Readable builds, newest first."""
     found = []
-    for snapshot_id in manifests.ids(codebase.layout):
+    for snapshot_id in manifests.list_ids(codebase.layout):
         try:
             found.append(manifests.read(codebase.layout, snapshot_id))
         except (IntegrityError, IncompatibleVersion):

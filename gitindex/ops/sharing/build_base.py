@@ -28,7 +28,7 @@ from gitindex.remote.transport import OnProgress
 from gitindex.store import install_snapshot
 from gitindex.store.integrity import Verifier
 from gitindex.store.readers import ReadersLock
-from gitindex.trust.verify import Policy
+from gitindex.trust.verify import TrustPolicy
 from gitindex.view.snapshot import SnapshotView
 
 LEFT_BEHIND = "left behind"
@@ -55,7 +55,7 @@ class Start:
         origin = Origin(LEFT_BEHIND) if self.leaves_behind else Origin()
         manifest = replace(self.obtained.manifest, store_id=codebase.layout.id, origin=origin)
         view = install_below(codebase.layout, manifest, self.obtained, stack, keep=True)
-        install_snapshot.adopt(codebase.layout, manifest)
+        install_snapshot.register_snapshot(codebase.layout, manifest)
         return Base(view)
 
 
@@ -111,7 +111,7 @@ class Seeker:
                 self.codebase.settings.remote, self.url,
             )  # fmt: skip
         policy = pinned.policy
-        believed = Policy((*policy.trusted, own.public), policy.revoked, policy.threshold)
+        believed = TrustPolicy((*policy.trusted_keys, own.public), policy.revoked_ids, policy.threshold)
         return remote_session.open_writer(
             repo, self.repository, self.codebase.fingerprint, self.environment, self.url, believed
         )
@@ -125,7 +125,7 @@ def _whole(codebase: Codebase, manifest: Manifest) -> bool:
     verifier = Verifier(codebase.layout)
     try:
         for artifact in manifest.artifacts():
-            verifier.path(artifact)
+            verifier.verified_path(artifact)
     except IntegrityError:
         return False
     return True

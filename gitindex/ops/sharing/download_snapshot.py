@@ -134,7 +134,7 @@ def install_below(
             install_snapshot.uninstall(layout, new)
 
     stack.push(take_back)
-    view = SnapshotView(layout, manifest, None, install_snapshot.proven(layout, manifest))
+    view = SnapshotView(layout, manifest, None, install_snapshot.make_verifier(layout, manifest))
     view.forget_overlay()
     return stack.enter_context(view)
 
@@ -162,7 +162,7 @@ def _here(table: Toc, stores: tuple[Layout, ...], kept: Path, staging: Path) -> 
 
 
 def _artifacts(layout: Layout) -> Iterator[Artifact]:
-    for snapshot_id in manifests.ids(layout)[:_NEWEST]:
+    for snapshot_id in manifests.list_ids(layout)[:_NEWEST]:
         try:
             yield from manifests.read(layout, snapshot_id).artifacts()
         except (IntegrityError, IncompatibleVersion):
@@ -171,7 +171,7 @@ def _artifacts(layout: Layout) -> Iterator[Artifact]:
 
 def _proven(verifier: Verifier, artifact: Artifact, kept: Path | None) -> Path | None:
     try:
-        path = verifier.path(artifact)
+        path = verifier.verified_path(artifact)
         if kept is None:
             return path
         atomic.link_or_copy(path, kept / artifact.sha256)

@@ -59,7 +59,7 @@ def fetch(
     share, target = _open(codebase, chosen)
     steps.reach("fetch.find")
     # With an index here, a sync from it is nearer than what other branches have published.
-    finder = Finder(share, elsewhere=manifests.active_id(codebase.layout) is None)
+    finder = Finder(share, elsewhere=manifests.read_active_id(codebase.layout) is None)
     with serving_request(codebase), download_snapshot.opened(codebase.home, share.repository) as area:
         way = Way(share, area, reusable(codebase), transfer, chosen.patience)
         found, obtained = finder.first(target, lambda one: None if _have(codebase, one) else way.bring(one))
@@ -94,7 +94,7 @@ def is_pinned(codebase: Codebase) -> bool:
 
 def reusable(codebase: Codebase) -> tuple[Layout, ...]:
     """Stores whose files may save a download: this one and those of the same repository and configuration."""
-    siblings = stores.siblings(codebase.home, codebase.layout, fresh_state(codebase))
+    siblings = stores.find_siblings(codebase.home, codebase.layout, fresh_state(codebase))
     return (codebase.layout, *siblings)
 
 
@@ -114,7 +114,7 @@ def _open(codebase: Codebase, options: FetchOptions) -> tuple[Share, str]:
 
 def _have(codebase: Codebase, found: Published) -> bool:
     """Does the active snapshot stand on this very publication, believed for the same reason?"""
-    snapshot_id = manifests.active_id(codebase.layout)
+    snapshot_id = manifests.read_active_id(codebase.layout)
     if snapshot_id is None:
         return False
     try:
@@ -149,7 +149,7 @@ def _install(
 
 def _may_be_active(layout: Layout, manifest: Manifest) -> bool:
     """Ids are times, and retention goes by them: the newest here, and not of a publisher whose clock runs ahead."""
-    here = manifests.ids(layout)  # newest first
+    here = manifests.list_ids(layout)  # newest first
     return not (here and here[0] > manifest.snapshot_id) and manifest.snapshot_id <= ulid()
 
 
@@ -159,13 +159,13 @@ def _adopter(codebase: Codebase, view: SnapshotView) -> Adopt:
     def adopt(held: Lease, git: GitState) -> Manifest:
         local = replace(
             view.manifest,
-            parent_snapshot_id=manifests.active_id(codebase.layout),
+            parent_snapshot_id=manifests.read_active_id(codebase.layout),
             canonical_root=str(codebase.root),
             store_id=codebase.layout.id,
             config_fingerprint=codebase.fingerprint,
             lease_epoch=held.epoch,
             git=git,
         )
-        return publish.adopt(codebase.layout, held, local, view.verifier)
+        return publish.activate_installed(codebase.layout, held, local, view.verifier)
 
     return adopt

@@ -27,11 +27,11 @@ from gitindex.ops.sharing.build_area import builds, open_area
 from gitindex.ops.sharing.merge_manifests import joined
 from gitindex.segment import overlay
 from gitindex.segment.lexicalunion import unite
-from gitindex.segment.writer import SegmentWriter, Written
+from gitindex.segment.writer import SegmentWriter, WrittenSegment
 from gitindex.store import atomic, clone, lease, manifests, publish, stores
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
-from gitindex.store.publish import Staged
+from gitindex.store.publish import StagedSnapshot
 from gitindex.view.snapshot import SnapshotView
 
 
@@ -62,7 +62,7 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
     txn = ulid()
     stores.create(codebase.layout, fresh_state(codebase))
     with (
-        atomic.storage(codebase.layout.base),
+        atomic.translate_storage_errors(codebase.layout.base),
         lease.hold(codebase.layout, txn, wait=30.0) as held,
     ):
         snapshot_id = manifests.next_id(codebase.layout, txn)
@@ -72,7 +72,7 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
             view.forget_overlay()
             _check_disjoint(view)
             push_checks.check_snapshot(codebase, view, at.commit)
-            with publish.transaction(codebase.layout, snapshot_id, held) as folder:
+            with publish.open_transaction(codebase.layout, snapshot_id, held) as folder:
                 manifest = publish.publish(
                     codebase.layout,
                     held,
@@ -96,7 +96,7 @@ def _layouts(codebase: Codebase, folders: Iterable[Path]) -> list[Layout]:
     """Shard stores of this configuration, in the folders or one level below."""
     homes = [home for folder in folders for home in (folder, *sorted(folder.glob("*"))) if home.is_dir()]
     suffix = f"__{codebase.fingerprint[:16]}"
-    return [layout for home in homes for layout in stores.layouts(home) if layout.id.endswith(suffix)]
+    return [layout for home in homes for layout in stores.list_layouts(home) if layout.id.endswith(suffix)]
 
 
 def _newest(codebase: Codebase, layout: Layout, commit: str) -> tuple[Layout, Manifest]:
@@ -113,7 +113,7 @@ def _check_disjoint(view: SnapshotView) -> None:
         raise PublishBlocked(f"{path} is in {times} shards", hint="give each shard of one build once")
 
 
-def _stage(codebase: Codebase, whole: Manifest, parts: Sequence[Manifest], folder: Path) -> Staged:
+def _stage(codebase: Codebase, whole: Manifest, parts: Sequence[Manifest], folder: Path) -> StagedSnapshot:
     """The union of the lexical indexes, and a small segment with the completion marker (C-4)."""
     layout = codebase.layout
     known = {artifact.path: artifact for one in parts for artifact in one.lexical}
@@ -125,17 +125,19 @@ def _stage(codebase: Codebase, whole: Manifest, parts: Sequence[Manifest], folde
     rules = config.marker_fingerprint(codebase.settings, whole.dimension)
     payload = marker(portable.ROOT, rules, whole.counts, whole.snapshot_id)
     fresh = _marker_segment(folder, whole.dimension, payload, whole.snapshot_id)
-    return Staged(folder, (fresh,), "delta", linked)
+    return StagedSnapshot(folder, (fresh,), "delta", linked)
 
 
-def _marker_segment(folder: Path, dimension: int, payload: dict[str, Any], snapshot_id: str) -> Written:
+def _marker_segment(
+    folder: Path, dimension: int, payload: dict[str, Any], snapshot_id: str
+) -> WrittenSegment:
     name = f"seg_{snapshot_id}_0"
     writer = SegmentWriter(folder / name, name, dimension, CHUNKER_VERSION)
     writer.write_table(payload)
     return writer.write_facts(())
 
 
-def _composer(whole: Manifest, codebase: Codebase, epoch: int) -> publish.Compose:
+def _composer(whole: Manifest, codebase: Codebase, epoch: int) -> publish.ComposeManifest:
     def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], kept: Artifact) -> Manifest:
         return replace(
             whole,

@@ -16,7 +16,7 @@ from gitindex.git.repo import ancestors, is_known
 from gitindex.ops.sharing.remote_session import Share
 from gitindex.remote.probe import Search
 from gitindex.trust.claim import SnapshotClaim
-from gitindex.trust.verify import Trusted, verify
+from gitindex.trust.verify import VerifiedClaim, verify
 
 DEPTH = 512
 _ELSEWHERE = 32  # published commits to consider that are no ancestors
@@ -29,7 +29,7 @@ class Published:
     """A verified statement about one commit."""
 
     commit: str
-    trusted: Trusted
+    trusted: VerifiedClaim
     elsewhere: bool = False  # not among the ancestors that were asked about
 
     @property

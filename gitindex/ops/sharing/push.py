@@ -18,7 +18,7 @@ from gitindex.remote.transport import OnProgress, Patience
 from gitindex.store.integrity import Verifier
 from gitindex.store.readers import ReadersLock
 from gitindex.trust.keys import load_private
-from gitindex.trust.verify import Policy
+from gitindex.trust.verify import TrustPolicy
 from gitindex.view.snapshot import SnapshotView
 
 
@@ -66,7 +66,7 @@ def push(
     wanted = push_checks.allowed_branches(codebase.repo, proposal.branches, chosen.default_branch)
     push_checks.check_branch(codebase.repo, at.commit, wanted, chosen.branches)
     name = remote_session.repository_id(codebase.repo, proposal, at.commit)
-    own = Policy(tuple(key.public for key in (*signers, *successors)), threshold=len(signers))
+    own = TrustPolicy(tuple(key.public for key in (*signers, *successors)), threshold=len(signers))
     share = remote_session.open_writer(
         codebase.repo, name, codebase.fingerprint, environment, chosen.url, own
     )

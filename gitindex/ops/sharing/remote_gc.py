@@ -18,7 +18,7 @@ from gitindex.ops.sharing.build_area import open_area
 from gitindex.ops.sharing.remote_session import Share
 from gitindex.remote import collection, collection_plan
 from gitindex.remote.collection_plan import GRACE_SECONDS
-from gitindex.trust.verify import Policy
+from gitindex.trust.verify import TrustPolicy
 
 KEEP_COMMITS = 1000
 KEEP_DAYS = 30
@@ -56,7 +56,7 @@ def remote_gc(
         raise UsageError("a shallow clone does not know which commits to keep", hint="git fetch --unshallow")
     name = remote_session.repository_id(codebase.repo, codebase.settings.remote, at.commit)
     share = remote_session.open_writer(
-        codebase.repo, name, codebase.fingerprint, environment, url, Policy(())
+        codebase.repo, name, codebase.fingerprint, environment, url, TrustPolicy(())
     )
     kept = frozenset(newest(codebase.repo, keep))
     transport, names = share.transport, share.names

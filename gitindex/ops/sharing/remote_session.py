@@ -24,11 +24,11 @@ from gitindex.remote.remote_layout import Names
 from gitindex.remote.transport import RemoteOptions, Transport
 from gitindex.store import layout
 from gitindex.trust import pinfile, pins
-from gitindex.trust.claim import REPOSITORY
+from gitindex.trust.claim import REPOSITORY_PATTERN
 from gitindex.trust.pinjson import MARK
 from gitindex.trust.pins import RepositoryTrust
 from gitindex.trust.scopes import Clone
-from gitindex.trust.verify import Binding, Policy
+from gitindex.trust.verify import Binding, TrustPolicy
 
 CONFIG_KEY = "gitindex.repository"
 CLONE_KEY = "gitindex.clone"
@@ -44,7 +44,7 @@ class Share:
     url: str
     endpoint: str
     transport: Transport
-    policy: Policy
+    policy: TrustPolicy
     clone: Clone
 
     @property
@@ -86,7 +86,7 @@ def repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") ->
             "a shallow clone does not know its repository id",
             hint="see gitindex trust list in a full clone, then: gitindex trust add --repository ID",
         )
-    if not REPOSITORY.fullmatch(found):
+    if not REPOSITORY_PATTERN.fullmatch(found):
         raise UsageError(f"{CONFIG_KEY} is {quoted(found)}, which is no repository id")
     return found
 
@@ -112,7 +112,7 @@ def marked_clone(repo: Repo, *, anew: bool = False) -> Clone:
 
 def pinned(environment: Environment, repo: Repo, repository: str) -> RepositoryTrust:
     """The pin in force in this clone. Raises Untrusted (somebody else's file), ConfigError (damaged)."""
-    return pinfile.load(pin_file(environment)).of(repository, clone_of(repo))
+    return pinfile.load(pin_file(environment)).trust_for(repository, clone_of(repo))
 
 
 def endpoint_of(url: str, environment: Environment) -> str:
@@ -155,12 +155,12 @@ def open_reader(
     """A share to read from. Raises Untrusted before any contact when the pins do not cover it."""
     trust = pinned(environment, repo, repository)
     url = remote_url(asked, environment, trust, proposal)
-    policy = pins.require(trust, url, endpoint_of(url, environment))
+    policy = pins.require_policy(trust, url, endpoint_of(url, environment))
     return _share(repo, repository, fingerprint, url, environment, policy)
 
 
 def open_writer(
-    repo: Repo, repository: str, fingerprint: str, environment: Environment, asked: str, policy: Policy
+    repo: Repo, repository: str, fingerprint: str, environment: Environment, asked: str, policy: TrustPolicy
 ) -> Share:
     """A share to publish to, believed by `policy`. A remote that only the repository proposes is refused."""
     url = remote_url(asked, environment, pinned(environment, repo, repository), RemoteProposal(), "--to")
@@ -168,7 +168,7 @@ def open_writer(
 
 
 def _share(
-    repo: Repo, repository: str, fingerprint: str, url: str, environment: Environment, policy: Policy
+    repo: Repo, repository: str, fingerprint: str, url: str, environment: Environment, policy: TrustPolicy
 ) -> Share:
     endpoint = endpoint_of(url, environment)
     transport = open_transport(url, RemoteOptions(endpoint, variables=environment.variables))

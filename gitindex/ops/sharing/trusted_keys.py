@@ -17,12 +17,12 @@ from gitindex.model.settings import RemoteProposal
 from gitindex.ops.sharing import remote_session
 from gitindex.ops.sharing.build_area import repository_at, settings_of
 from gitindex.trust import keys, pinfile, pins
-from gitindex.trust.claim import REPOSITORY
+from gitindex.trust.claim import REPOSITORY_PATTERN
 from gitindex.trust.keys import PublicKey
-from gitindex.trust.pin_changes import TrustChange, trust_changes
+from gitindex.trust.pin_changes import TrustChange, find_trust_changes
 from gitindex.trust.pins import RepositoryTrust
 from gitindex.trust.scopes import Clone, Pins
-from gitindex.trust.verify import Trusted
+from gitindex.trust.verify import VerifiedClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def known(path: Path, environment: Environment) -> Known:
 
 def set_repository(path: Path, name: str) -> None:
     """For clones that cannot know their id: write it to the user's git configuration of this clone."""
-    if not REPOSITORY.fullmatch(name):
+    if not REPOSITORY_PATTERN.fullmatch(name):
         raise UsageError(f"{quoted(name)} is not a repository id", hint="gitindex trust list")
     configure(repository_at(path), remote_session.CONFIG_KEY, name)
 
@@ -93,7 +93,7 @@ def set_repository(path: Path, name: str) -> None:
 def changes(known: Known, environment: Environment, wish: Wish) -> tuple[TrustChange, ...]:
     """What a wish would change, old and new, before the user says yes."""
     endpoint = remote_session.endpoint_of(wish.remote, environment)
-    return trust_changes(known.trust, known.elsewhere, wish.remote, endpoint, wish.keys)
+    return find_trust_changes(known.trust, known.elsewhere, wish.remote, endpoint, wish.keys)
 
 
 def add(path: Path, environment: Environment, wish: Wish, *, all_clones: bool = False) -> Known:
@@ -127,7 +127,7 @@ def revoke(path: Path, environment: Environment, key: str) -> Known:
 
 
 def remember(
-    environment: Environment, share: remote_session.Share, verified: Trusted
+    environment: Environment, share: remote_session.Share, verified: VerifiedClaim
 ) -> tuple[PublicKey, ...]:
     """After a claim was verified: adopt a rotation's keys, pin a remote used for the first time.
 
@@ -139,9 +139,9 @@ def remember(
         return rotated if rotated.remote else pins.set_remote(rotated, share.url, share.endpoint)
 
     path = remote_session.pin_file(environment)
-    own = pinfile.load(path).own(share.repository, share.clone) is not None
+    own = pinfile.load(path).find_clone_trust(share.repository, share.clone) is not None
     changed = pinfile.update(path, share.repository, change, share.clone if own else None)
-    return tuple(key for key in verified.successors if key in changed.policy.usable)
+    return tuple(key for key in verified.successors if key in changed.policy.usable_keys)
 
 
 def proposed_keys(proposal: RemoteProposal) -> tuple[PublicKey, ...]:
@@ -166,7 +166,7 @@ def _clone_to_pin(repo: Repo, environment: Environment, here: Known) -> Clone:
 
 
 def _seen(found: Pins, repository: str, clone: Clone, proposal: RemoteProposal) -> Known:
-    own = found.own(repository, clone)
-    trust = found.of(repository, clone)
+    own = found.find_clone_trust(repository, clone)
+    trust = found.trust_for(repository, clone)
     scope = "clone" if own is not None else "all_clones" if trust != RepositoryTrust() else "none"
-    return Known(repository, trust, proposal, scope, found.elsewhere(repository, clone))
+    return Known(repository, trust, proposal, scope, found.find_other_pins(repository, clone))

@@ -73,7 +73,7 @@ def verify(
         repository=name,
         remote=share.url,
         signers=tuple({"id": key.id, "comment": key.comment} for key in found.trusted.signers),
-        trusted=tuple(key.id for key in share.policy.usable),
+        trusted=tuple(key.id for key in share.policy.usable_keys),
         artifacts=found.claim.totals.artifacts,
         objects=objects,
         bytes=size,

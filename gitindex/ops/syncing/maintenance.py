@@ -21,13 +21,13 @@ def after_sync(codebase: Codebase) -> Upkeep:
     """Being busy is a reason to leave it to the next sync, until a hard limit is reached (SN-8)."""
     layout = codebase.layout
     try:
-        manifest = manifests.active(layout)
+        manifest = manifests.read_active(layout)
         compacted = manifest is not None and maintenance_due.overdue(manifest)
         if manifest is not None and compacted:
             from gitindex.lifecycle import compact  # late, as below: a sync in fifty needs it (UI-3)
 
             compact.compact_deltas(layout, wait=LIMIT_WAIT if maintenance_due.at_limit(manifest) else 0)
-        collected = len(manifests.ids(layout)) > maintenance_due.MANY_SNAPSHOTS
+        collected = len(manifests.list_ids(layout)) > maintenance_due.MANY_SNAPSHOTS
         if collected:
             from gitindex.lifecycle import gc
 

@@ -40,7 +40,7 @@ def choose_base(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> B
     view = open_active(codebase.layout)
     if view is not None:
         return Base(stack.enter_context(view))
-    for sibling in stores.siblings(codebase.home, codebase.layout, fresh_state(codebase)):
+    for sibling in stores.find_siblings(codebase.home, codebase.layout, fresh_state(codebase)):
         seeded = _seed(codebase, sibling)
         if seeded is not None:
             return Base(stack.enter_context(seeded), seeded_from=sibling.id)

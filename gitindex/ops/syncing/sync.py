@@ -53,7 +53,7 @@ def _sync(
         seen = None if chosen.full else _outlook(codebase, chosen, look, stack)
         if seen is not None and seen.settled:
             compatibility.check_control_files(codebase.layout)
-            store_state.touch_used(codebase.layout)
+            store_state.touch_last_used(codebase.layout)
             return unchanged(seen.view.manifest, started)
         return _publish(codebase, chosen, progress, started, seen)
 

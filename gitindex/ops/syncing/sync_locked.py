@@ -35,7 +35,7 @@ from gitindex.segment import chunk_table
 from gitindex.source.gittree import GitSource
 from gitindex.source.source_file import Source
 from gitindex.store import atomic, lease, log, manifests, publish, steps, store_state, stores
-from gitindex.store.build_progress import failure_noted, indexing_state
+from gitindex.store.build_progress import mark_indexing, record_failure
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
@@ -54,15 +54,15 @@ def locked_sync(
 ) -> SyncReport:
     """Sync under the lease: as `seen` before it, or where that is outdated on the base that `choose` picks there."""
     layout = codebase.layout
-    if stores.existing(layout, codebase.mode) is None:
+    if stores.read_existing(layout, codebase.mode) is None:
         stores.create(layout, fresh_state(codebase))
     txn = ulid()
     with ExitStack() as stack:
-        stack.enter_context(atomic.storage(layout.base))
+        stack.enter_context(atomic.translate_storage_errors(layout.base))
         hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
         held = stack.enter_context(hold)
         snapshot_id = manifests.next_id(layout, txn)
-        stack.enter_context(failure_noted(layout, held))
+        stack.enter_context(record_failure(layout, held))
         pool = None
         if seen is not None and _current(seen, held, layout):
             base, source, plan = Base(seen.view), seen.source, seen.plan
@@ -95,9 +95,9 @@ def _write_and_publish(job: Job, plan: Plan, started: float) -> SyncReport:
     planned = time.monotonic()
     layout = job.codebase.layout
     with (
-        indexing_state(layout, job.lease, rebuild=job.parent is None) as track,
-        steps.timed() as heard,
-        publish.transaction(layout, job.snapshot_id, job.lease) as folder,
+        mark_indexing(layout, job.lease, rebuild=job.parent is None) as track,
+        steps.record_steps() as heard,
+        publish.open_transaction(layout, job.snapshot_id, job.lease) as folder,
     ):
         task = _task(job, folder, track)
         outcome = write(task, plan)
@@ -105,7 +105,7 @@ def _write_and_publish(job: Job, plan: Plan, started: float) -> SyncReport:
             refuse_failures(replace(plan, errors=outcome.errors))
         written = time.monotonic()
         manifest = _publish(job, outcome, {"plan": planned - started, "write": written - planned})
-    phases = steps.phases(heard)
+    phases = steps.phase_durations(heard)
     return published(
         manifest,
         outcome,
@@ -122,7 +122,7 @@ def _current(seen: Outlook, held: lease.Lease, layout: Layout) -> bool:
     """May what was seen without the lease be acted upon? Only when nothing was published since git began to look:
     a sync with newer eyes must not be undone. What was edited since is the next sync's, as if this one had begun
     earlier; after a wait that would be too long ago to be what anybody expects."""
-    return not held.waited and manifests.active_id(layout) == seen.view.manifest.snapshot_id
+    return not held.had_to_wait and manifests.read_active_id(layout) == seen.view.manifest.snapshot_id
 
 
 def load() -> None:

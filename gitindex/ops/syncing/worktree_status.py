@@ -34,7 +34,7 @@ class Look:
 def looking(codebase: Codebase) -> Iterator[Look | None]:
     """None where there is no git to ask, no index that could answer, or git cannot be started: whoever needs an
     answer finds out why."""
-    before = manifests.active_id(codebase.layout)
+    before = manifests.read_active_id(codebase.layout)
     if codebase.repo is None or before is None or _is_rebuilt(codebase):
         yield None
         return
