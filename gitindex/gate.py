@@ -28,9 +28,9 @@ from gitindex.model.frozen import field, frozen
 from gitindex.model.proof import Outcome, Proof, ProofReason
 from gitindex.model.settings import Settings
 from gitindex.segment.chunk_table import MARKER_KIND
-from gitindex.store import lease, store_state, stores
+from gitindex.store import lease, state_file, stores
 from gitindex.store.layout import Layout, root_hash
-from gitindex.store.store_state import IndexingProgress
+from gitindex.store.state_file import IndexingProgress
 from gitindex.view.snapshot import SnapshotView, open_active
 
 PROOF = "marker_doc"
@@ -140,7 +140,7 @@ def indexing_gate(
 
 def active_indexing(layout: Layout) -> IndexingProgress | None:
     """The create or reindex under way. State `indexing` counts only while its writer lives."""
-    known = store_state.read(layout)
+    known = state_file.read(layout)
     if known is None or known.state != "indexing":
         return None
     holder = _holder(layout)
@@ -193,7 +193,7 @@ def superseded(codebase: Indexed) -> str | None:
         if mine not in other.id or other.id == codebase.layout.id or not other.active_pointer.exists():
             continue
         try:
-            known = store_state.read(other)
+            known = state_file.read(other)
         except IncompatibleVersion:  # made by another release: still an index of this root
             known = None
         if known is None or known.mode == codebase.mode:

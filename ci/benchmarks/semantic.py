@@ -107,12 +107,12 @@ def _opened(root: Path):
     from gitindex.config import environment as ours
     from gitindex.git.repo import head
     from gitindex.ops.codebase import open_codebase
-    from gitindex.ops.exact.refresh import RefreshOptions, bench_of
+    from gitindex.ops.exact.refresh import RefreshOptions, make_indexer_environment
     from gitindex.semantic.refresher import Refresher
 
     codebase = open_codebase(root, ours())
     at = head(codebase.repo)
-    bench = bench_of(codebase, RefreshOptions())
+    bench = make_indexer_environment(codebase, RefreshOptions())
     made = Refresher(codebase.layout, codebase.repo, at.commit, at.tree, bench, lambda: at.commit, time.time)
     return codebase, made
 

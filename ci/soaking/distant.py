@@ -18,7 +18,7 @@ from gitindex.config import environment
 from gitindex.errors import GitindexError
 from gitindex.lifecycle.digest import Digest, digest
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.syncing.maintenance import after_sync
+from gitindex.ops.syncing.maintenance import maintain_after_sync
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_report import SyncReport
 from gitindex.store import log
@@ -78,7 +78,7 @@ class Walk:
             raise Violation(f"the sync of {commit} failed: {error}") from error
         if len(log.read_entries(codebase.layout, "publish_retried")) > retried:
             raise Violation(f"the gate refused the first try of {commit}")
-        self.counts["compactions"] += after_sync(codebase).compacted
+        self.counts["compactions"] += maintain_after_sync(codebase).compacted
         return report
 
     def _digest(self, home: Path) -> Digest:

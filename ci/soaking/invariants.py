@@ -92,16 +92,16 @@ def _ask(world: World, word: str, mode: str) -> QueryAnswer:
 
 def _misfit(answer: QueryAnswer, state: Contents, word: str, *, complete: bool) -> str | None:
     """What is wrong with an answer from these contents; None: nothing."""
-    if answer.found.degraded:
-        return f"degraded: {answer.found.degraded}"
-    for hit in answer.found.hits:
+    if answer.result.degraded:
+        return f"degraded: {answer.result.degraded}"
+    for hit in answer.result.hits:
         text = state.get(hit.path)
         if text is None:
             return f"{hit.path} is not live"
         if alien := [name for name in WORD.findall(hit.snippet) if name not in text]:
             return f"{hit.path} has no {alien[0]}"
-    found, wanted = {hit.path for hit in answer.found.hits}, _holders(state, word)
-    if complete and found != wanted and not (answer.found.left_out and found < wanted):
+    found, wanted = {hit.path for hit in answer.result.hits}, _holders(state, word)
+    if complete and found != wanted and not (answer.result.left_out and found < wanted):
         return f"found {sorted(found)}, the contents say {sorted(wanted)}"
     return None
 

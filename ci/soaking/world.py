@@ -22,7 +22,7 @@ from pathlib import Path
 
 from gitindex.config import Environment
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.syncing.maintenance import after_sync
+from gitindex.ops.syncing.maintenance import maintain_after_sync
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 
@@ -179,7 +179,7 @@ class World:
         codebase = self.codebase
         report = sync(codebase, SyncOptions(full=full, commit_only=commit_only, workers=1, lease_wait=60.0))
         if not report.noop:
-            after_sync(codebase)
+            maintain_after_sync(codebase)
         self.possible = [] if self.hooks else [taken]
         return not report.noop
 

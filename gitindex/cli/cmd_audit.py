@@ -18,7 +18,7 @@ def run(call: Call, digest_only: bool, rebuild: bool) -> Answer:
     with bar(not call.as_json) as progress:
         found = audit(codebase, rebuild=rebuild, progress=progress)
     text = found.digest.digest if digest_only else _text(found)
-    return Answer(found.to_json(), text, 0 if found.clean else 4)
+    return Answer(found.to_json(), text, 0 if found.is_clean else 4)
 
 
 def _text(found: Audit) -> str:
@@ -28,7 +28,7 @@ def _text(found: Audit) -> str:
         f"{seen.files:,} files, {seen.chunks:,} chunks, {seen.symbols:,} symbols, "
         f"{seen.edges:,} edges, {seen.entities:,} entities",
     ]
-    if found.rebuilt is not None and found.rebuilt == seen:
+    if found.rebuilt_digest is not None and found.rebuilt_digest == seen:
         lines.append("a clean build has the same digest")
     lines += [f"problem: {problem.message}" for problem in found.problems]
     return "\n".join(lines if found.problems else [*lines, "no problems"])

@@ -10,7 +10,7 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.errors import GitDamaged, GitMissing
 from gitindex.model import versions
 from gitindex.ops.codebase import open_codebase
-from gitindex.ops.maintain.audit import WAYS_OUT, health
+from gitindex.ops.maintain.audit import NEXT_COMMANDS, health
 from gitindex.ops.maintain.index_status import status
 
 _WITHOUT_GIT = (GitMissing.code, GitDamaged.code)
@@ -22,7 +22,7 @@ def run(call: Call) -> Answer:
     checked = health(codebase)
     problems = checked.problems
     found = status(codebase)
-    missing = next((problem.code for problem in problems if problem.code in WAYS_OUT), "")
+    missing = next((problem.code for problem in problems if problem.code in NEXT_COMMANDS), "")
     data = {
         **versions.answer_version("health"),
         "status": missing or ("problems" if problems else "ok"),
@@ -38,7 +38,7 @@ def run(call: Call) -> Answer:
     }
     lines = [f"problem: {problem.message}" for problem in problems]
     if missing:
-        lines.append(f"  next: {WAYS_OUT[missing]}")
+        lines.append(f"  next: {NEXT_COMMANDS[missing]}")
     elif problems:
         lines.append("  next: gitindex repair")
     else:
@@ -50,7 +50,7 @@ def run(call: Call) -> Answer:
             for path in paths
         ]
     for collision in checked.collisions:
-        lines.append(output.name(f"collision: {collision.line()}"))
+        lines.append(output.name(f"collision: {collision.describe()}"))
     if checked.collisions:
         lines.append("  next: rename one of them, or list it in .gitindexignore")
     for notice in data["notices"]:

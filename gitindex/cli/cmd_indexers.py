@@ -21,7 +21,7 @@ def run(call: Call, action: str, names: tuple[str, ...]) -> Answer:
             raise UsageError("install what?", hint="gitindex indexers install python typescript")
         data = indexer_tools.install(call.environment, names)
         return Answer(data, f"installed {', '.join(data['installed'])}\n\n{_table(data)}")
-    data = indexer_tools.listing(call.environment)
+    data = indexer_tools.list_indexers(call.environment)
     return Answer(data, _table(data))
 
 

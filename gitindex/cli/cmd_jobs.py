@@ -15,7 +15,7 @@ from gitindex.ops.exact import refresh_jobs
 @command("Refresh jobs, newest first: what they were asked, what became of them, and why.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
 def run(call: Call, limit: int) -> Answer:
-    data = refresh_jobs.listing(open_codebase(call.path, call.environment), limit)
+    data = refresh_jobs.list_jobs(open_codebase(call.path, call.environment), limit)
     rows = [_row(job) for job in data["jobs"]]
     header = ("job", "context", "status", "commit", "tries", "scope", "what happened")
     return Answer(data, output.table(rows, header) if rows else "no jobs yet\nnext: gitindex refresh --wait")

@@ -20,7 +20,7 @@ def run() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--comment", default="gitindex", show_default=True, help="A note for people.")
 def new(_call: Call, file: Path, comment: str) -> Answer:
-    public = signing_keys.new(file, comment)
+    public = signing_keys.generate_key(file, comment)
     pub = file.with_name(file.name + ".pub")
     text = "\n".join(
         [

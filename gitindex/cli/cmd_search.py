@@ -70,9 +70,9 @@ def run(
     request = Request(
         " ".join(words), mode, most, globs, languages, kinds, tags, since, until, session, files
     )
-    from gitindex.ops.syncing.worktree_status import looking
+    from gitindex.ops.syncing.worktree_status import start_status
 
-    with looking(codebase) as look:
+    with start_status(codebase) as look:
         from gitindex.ops.answers.search_answer import (  # late: loads while git looks (UI-3)
             QueryOptions,
             query,
@@ -84,7 +84,7 @@ def run(
 
 
 def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
-    found = answer.found
+    found = answer.result
     mark = _marker(request)
     parts = [_hit(item, codebase.root, mark) for item in found.hits]
     footer = [] if found.hits else ["no results" + (f" for {request.query!r}" if request.query else "")]
@@ -105,7 +105,7 @@ def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
         footer.append(output.style(answer.sync_skipped, fg="yellow"))
     footer += _uncovered(answer) if not found.hits else []
     if answer.truth:
-        footer.append(output.style(answer.truth.line(), dim=True))
+        footer.append(output.style(answer.truth.summary_line(), dim=True))
     return "\n\n".join([*parts, "\n".join(footer)])
 
 

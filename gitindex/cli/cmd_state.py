@@ -9,7 +9,7 @@ import click
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.read_options import opened, reads, told
-from gitindex.ops.exact.edit_gate import file_states
+from gitindex.ops.exact.edit_gate import read_file_states
 
 
 @command("What may be believed of files now, and whether they may be edited on the strength of it.")
@@ -29,7 +29,7 @@ def run(
     debug: bool,
 ) -> Answer:
     codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
-    data = file_states(codebase, paths, options, decide=decide, proof=proof)
+    data = read_file_states(codebase, paths, options, decide=decide, proof=proof)
     answer = told(data, _text(data))
     return Answer(data, answer.text, 0 if data["gate"] == "allowed" else 1)
 

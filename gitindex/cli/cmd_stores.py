@@ -6,12 +6,12 @@ from dataclasses import asdict
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
-from gitindex.ops.maintain.store_inventory import inventory
+from gitindex.ops.maintain.store_inventory import list_stores
 
 
 @command("Every store on this machine, with its size and last use.")
 def run(call: Call) -> Answer:
-    found = inventory(call.environment)
+    found = list_stores(call.environment)
     rows = [
         (
             info.store_id,

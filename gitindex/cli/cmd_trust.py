@@ -12,7 +12,7 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.errors import UsageError
 from gitindex.model.foreign import quoted
 from gitindex.ops.sharing import trusted_keys
-from gitindex.ops.sharing.trusted_keys import Known, Wish
+from gitindex.ops.sharing.trusted_keys import PinRequest, TrustStatus
 from gitindex.trust.pin_changes import TrustChange
 from gitindex.trust.pins import RepositoryTrust, TrustedKey
 
@@ -38,7 +38,7 @@ def run() -> None:
     "What is pinned in this clone and elsewhere, who introduced each key, and what the repository proposes."
 )
 def listed(call: Call) -> Answer:
-    known = trusted_keys.known(call.path, call.environment)
+    known = trusted_keys.read_trust(call.path, call.environment)
     return Answer({"status": "ok", **known.to_json()}, _text(known))
 
 
@@ -68,12 +68,14 @@ def add(
 ) -> Answer:
     if repository:
         trusted_keys.set_repository(call.path, repository)
-    wish = Wish(trusted_keys.load_keys(files), remote, threshold or 0)
+    wish = PinRequest(trusted_keys.load_keys(files), remote, threshold or 0)
     if proposed:
         wish = _proposed(call, wish, yes)
-    if wish == Wish() and not repository:
+    if wish == PinRequest() and not repository:
         raise UsageError("nothing to pin", hint="gitindex trust add FILE.pub")
-    changed = trusted_keys.changes(trusted_keys.known(call.path, call.environment), call.environment, wish)
+    changed = trusted_keys.list_changes(
+        trusted_keys.read_trust(call.path, call.environment), call.environment, wish
+    )
     known = trusted_keys.add(call.path, call.environment, wish, all_clones=all_clones)
     data = {"status": "ok", **known.to_json(), "changes": [asdict(one) for one in changed]}
     return Answer(data, "\n".join([*map(_change, changed), _text(known)]))
@@ -86,16 +88,16 @@ def revoke(call: Call, key: str) -> Answer:
     return Answer({"status": "ok", **known.to_json()}, _text(known))
 
 
-def _proposed(call: Call, wish: Wish, yes: bool) -> Wish:
+def _proposed(call: Call, wish: PinRequest, yes: bool) -> PinRequest:
     """Show fingerprints before pinning anything a repository says about itself (RE-5)."""
-    known = trusted_keys.known(call.path, call.environment)
+    known = trusted_keys.read_trust(call.path, call.environment)
     keys = trusted_keys.proposed_keys(known.proposal)
     if not keys and not known.proposal.url:
         raise UsageError("the repository proposes nothing", hint="gitindex trust add FILE.pub")
-    wanted = Wish((*wish.keys, *keys), wish.remote or known.proposal.url, wish.threshold)
+    wanted = PinRequest((*wish.keys, *keys), wish.remote or known.proposal.url, wish.threshold)
     lines = [f"remote  {quoted(known.proposal.url)}" if known.proposal.url else "remote  none proposed"]
     lines += [f"key     {key.id} {quoted(key.comment)}" for key in keys]
-    lines += map(_change, trusted_keys.changes(known, call.environment, wanted))
+    lines += map(_change, trusted_keys.list_changes(known, call.environment, wanted))
     for line in lines:
         output.write_error(line)
     if not yes:
@@ -108,7 +110,7 @@ def _change(one: TrustChange) -> str:
     return f"CHANGE  {_CHANGED[one.what]}: {quoted(one.old)} -> {quoted(one.new)}{where}"
 
 
-def _text(known: Known) -> str:
+def _text(known: TrustStatus) -> str:
     pinned = known.trust
     comments = {one.key.id: one.key.comment for one in pinned.trusted}
     comments |= {one.id: one.comment for one in pinned.revoked}
@@ -128,7 +130,7 @@ def _text(known: Known) -> str:
     rows += [("threshold", str(pinned.threshold))] if pinned.threshold > 1 else []
     if not pinned.trusted:
         rows.append(("trusted", "nobody; next: gitindex trust add FILE.pub"))
-    rows += [("elsewhere", _elsewhere(where, one)) for where, one in known.elsewhere.items()]
+    rows += [("elsewhere", _elsewhere(where, one)) for where, one in known.other_pins.items()]
     rows += (
         [("proposed", quoted(known.proposal.url))] if known.proposal.url not in ("", pinned.remote) else []
     )

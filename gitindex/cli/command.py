@@ -45,7 +45,7 @@ class Call:
         with asking(self.path.resolve()) as asked:
             from gitindex.ops.codebase import open_codebase
 
-            return open_codebase(self.path, self.environment, asked=asked)
+            return open_codebase(self.path, self.environment, pending=asked)
 
 
 def complain(path: Path) -> None:

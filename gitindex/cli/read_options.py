@@ -10,7 +10,7 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call
-from gitindex.ops.answers.answer_truths import Coverage, Freshness, Trust, Truth
+from gitindex.ops.answers.answer_truths import Coverage, IndexFreshness, Trust, Truth
 from gitindex.ops.answers.gated_read import ReadOptions
 from gitindex.ops.codebase import Codebase, open_codebase
 
@@ -74,4 +74,6 @@ def _stale(data: dict[str, Any]) -> list[str]:
 
 
 def truth_line(data: dict[str, Any]) -> str:
-    return Truth(Freshness(**data["freshness"]), Coverage(**data["coverage"]), Trust(**data["trust"])).line()
+    return Truth(
+        IndexFreshness(**data["freshness"]), Coverage(**data["coverage"]), Trust(**data["trust"])
+    ).summary_line()

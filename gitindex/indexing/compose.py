@@ -9,7 +9,7 @@ from typing import Any
 from gitindex.model.manifest import Counts, Manifest
 from gitindex.model.records import FileRecord
 from gitindex.segment.chunk_table import MARKER_KIND
-from gitindex.store.store_state import now
+from gitindex.store.state_file import now
 
 
 def count(

@@ -22,7 +22,7 @@ from gitindex.model.manifest import Artifact, Manifest, Origin, Segment
 from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import lexicalparts, overlay
 from gitindex.segment.writer import SegmentWriter, WrittenSegment
-from gitindex.store import clone, lease, manifests, publish, steps, store_state
+from gitindex.store import clone, lease, manifests, publish, state_file, steps
 from gitindex.store.layout import Layout
 from gitindex.store.publish import StagedSnapshot
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -150,7 +150,7 @@ def _stage(
     rebased: bool,
 ) -> StagedSnapshot:
     """Finish the staged files against the snapshot that is active now."""
-    payload = dict(now.read_marker() or {}) | {"runId": snapshot_id, "completedAt": store_state.now()}
+    payload = dict(now.read_marker() or {}) | {"runId": snapshot_id, "completedAt": state_file.now()}
     writers = [writer for one in merged for writer in one.writers]
     on_top = not rebased and merged[-1].run.stop == len(view.manifest.segments)
     steps.reach("publish.chunks")
@@ -204,7 +204,7 @@ def _composer(
             now,
             snapshot_id=snapshot_id,
             parent_snapshot_id=now.snapshot_id,
-            created_at=store_state.now(),
+            created_at=state_file.now(),
             lease_epoch=epoch,
             segments=_replaced(old, now, merged, segments),
             lexical=words,

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from gitindex.errors import StoreCorrupt
 from gitindex.model.manifest import Manifest
-from gitindex.store import atomic, lease, manifests, store_state
+from gitindex.store import atomic, lease, manifests, state_file
 from gitindex.store.layout import Layout
-from gitindex.store.store_state import StoreState
+from gitindex.store.state_file import StoreState
 
 _NOT_DAMAGE = {
     sqlite3.SQLITE_BUSY,
@@ -33,7 +33,7 @@ def damaged(layout: Layout) -> tuple[str, ...]:
     Raises IncompatibleVersion for those of another release.
     """
     found = []
-    if layout.base.exists() and store_state.read(layout) is None:
+    if layout.base.exists() and state_file.read(layout) is None:
         found.append(layout.state.relative_to(layout.base).as_posix())
     try:
         lease.read(layout)
@@ -55,11 +55,11 @@ def mend(layout: Layout, fresh: StoreState) -> None:
         ):  # the file itself last: a journal without it means nothing to SQLite
             Path(f"{layout.control}{suffix}").unlink(missing_ok=True)
         atomic.create_missing(layout.control)  # the next refresh writes its tables
-    if store_state.read(layout) is None:
+    if state_file.read(layout) is None:
         mode = "shared" if layout.base.stat().st_mode & stat.S_ISGID else "single"
         known = replace(fresh, mode=mode)
         manifest = _active(layout)
-        store_state.write(layout, store_state.apply_publish(known, manifest) if manifest else known)
+        state_file.write(layout, state_file.apply_publish(known, manifest) if manifest else known)
 
 
 def _active(layout: Layout) -> Manifest | None:

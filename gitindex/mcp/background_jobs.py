@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitindex.errors import GitindexError
-from gitindex.store.store_state import IndexingProgress, now
+from gitindex.store.state_file import IndexingProgress, now
 
 
 @dataclass(slots=True)

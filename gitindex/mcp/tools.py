@@ -18,7 +18,7 @@ from gitindex.ops.answers.file_text import read_file
 from gitindex.ops.answers.gated_read import ReadOptions
 from gitindex.ops.answers.search_answer import QueryOptions, query
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.exact.edit_gate import file_states
+from gitindex.ops.exact.edit_gate import read_file_states
 from gitindex.ops.maintain import index_actions
 from gitindex.ops.maintain.codebase_list import list_codebases
 from gitindex.search.request import Request
@@ -124,7 +124,7 @@ class Tools:
         if action == "create":
             needed, notes = index_actions.needs_create(codebase)
             if not needed:
-                return index_actions.already_indexed(codebase)
+                return index_actions.answer_already_indexed(codebase)
         work = index_actions.create if action == "create" else index_actions.reindex
 
         def build(job: Job) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def _read(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[st
 
 def _state(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
     files = tuple(given["files"]) if "files" in given else (_file(given, options),)
-    answer = file_states(codebase, files, options)
+    answer = read_file_states(codebase, files, options)
     return fit(answer, codebase.settings.query.max_answer_chars, ["files", "witnesses", "ambiguous"])
 
 

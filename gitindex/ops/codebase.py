@@ -16,9 +16,9 @@ from gitindex.git.repo import Repo, discover, root_commits
 from gitindex.git.run import Pending
 from gitindex.model.frozen import frozen
 from gitindex.model.settings import MAX_FILE_BYTES, IndexSettings, Settings
-from gitindex.store import ownership, store_state, stores
+from gitindex.store import ownership, state_file, stores
 from gitindex.store.layout import Layout
-from gitindex.store.store_state import StoreState
+from gitindex.store.state_file import StoreState
 from gitindex.userconfig import FILE_NAME, UserConfig
 
 
@@ -41,20 +41,20 @@ class Codebase:
 
 
 def open_codebase(
-    path: Path, environment: Environment, *, shared: bool = False, asked: Pending | None = None
+    path: Path, environment: Environment, *, shared: bool = False, pending: Pending | None = None
 ) -> Codebase:
-    """The codebase that `path` lies in: the git top level, else the directory itself (ST-1). `asked`: see `discover`.
+    """The codebase that `path` lies in: the git top level, else the directory itself (ST-1). `pending`: see `discover`.
 
     Raises UsageError for a path that is not there, ConfigError for a broken `.gitindex.toml`, ForeignStore for an
     index that is not this user's.
     """
     if not path.exists():
         raise UsageError(f"no such path: {path}")
-    where = path.resolve()
-    repo = discover(where, asked, environment.user)
+    real_path = path.resolve()
+    repo = discover(real_path, pending, environment.user)
     if repo is not None and repo.bare:
         raise UsageError(f"{repo.root} is a bare repository", hint="gitindex build --commit REV")
-    root = repo.root if repo else (where if where.is_dir() else where.parent)
+    root = repo.root if repo else (real_path if real_path.is_dir() else real_path.parent)
     settings = config.parse(read_root_file(root, config.FILE_NAME))
     return assemble(root, repo, settings, environment, shared=shared)
 
@@ -63,39 +63,54 @@ def assemble(
     root: Path, repo: Repo | None, settings: Settings, environment: Environment, *, shared: bool = False
 ) -> Codebase:
     """Raises ConfigError for a model that the repository may not choose (CF-4)."""
-    asked_for = settings.index.submodules
-    entered = _enters_submodules(root, asked_for, environment.user)
+    submodules_requested = settings.index.submodules
+    submodules_entered = _enters_submodules(root, submodules_requested, environment.user)
     shared = shared or environment.user.shared
-    index = _narrowed(replace(settings.index, submodules=entered), environment.user, shared=shared)
+    index = _restrict_working_files(
+        replace(settings.index, submodules=submodules_entered), environment.user, shared=shared
+    )
     settings = replace(settings, index=index)
     if settings.embedding.provider == "sentence-transformers":
-        from gitindex.ops.models import resolved  # late: few codebases have a model of their own
+        from gitindex.ops.models import resolve_model  # late: few codebases have a model of their own
 
-        known = environment.user.models or {}
-        settings = replace(settings, embedding=resolved(settings.embedding, known, root, environment.home))
+        user_models = environment.user.models or {}
+        settings = replace(
+            settings, embedding=resolve_model(settings.embedding, user_models, root, environment.home)
+        )
     fingerprint = config.config_fingerprint(settings)
     layout = stores.locate(environment.home, root, fingerprint)
     mode = "shared" if shared else "single"
     ownership.check(layout, mode)
-    return Codebase(root, repo, settings, fingerprint, layout, environment, mode, asked_for and not entered)
+    return Codebase(
+        root,
+        repo,
+        settings,
+        fingerprint,
+        layout,
+        environment,
+        mode,
+        submodules_requested and not submodules_entered,
+    )
 
 
-def _narrowed(index: IndexSettings, user: UserConfig, *, shared: bool) -> IndexSettings:
+def _restrict_working_files(index: IndexSettings, user: UserConfig, *, shared: bool) -> IndexSettings:
     """Repository and user can each leave working files out; only the user can let untracked ones into a shared store:
     scratch files are not the group's (ST-3, CF-1)."""
-    allowed = not shared if user.include_untracked is None else user.include_untracked
+    untracked_allowed = not shared if user.include_untracked is None else user.include_untracked
     clean_only = index.clean_only or user.clean_only
-    return replace(index, untracked=index.untracked and allowed and not clean_only, clean_only=clean_only)
+    return replace(
+        index, untracked=index.untracked and untracked_allowed and not clean_only, clean_only=clean_only
+    )
 
 
-def _enters_submodules(root: Path, asked_for: bool, user: UserConfig) -> bool:
+def _enters_submodules(root: Path, requested: bool, user: UserConfig) -> bool:
     """Only the user opens repositories inside the repository: each has a configuration of its own (CF-5, EL-4)."""
-    return (asked_for and user.submodules) or any(
+    return (requested and user.submodules) or any(
         Path(path).resolve() == root for path in user.submodule_roots
     )
 
 
-def notices(codebase: Codebase) -> list[dict[str, str]]:
+def list_notices(codebase: Codebase) -> list[dict[str, str]]:
     """What the repository's configuration asks for and does not get, with the user's next step."""
     if not codebase.submodules_refused:
         return []
@@ -109,7 +124,7 @@ def notices(codebase: Codebase) -> list[dict[str, str]]:
     ]
 
 
-def fingerprints(codebase: Codebase, ignore: str | None) -> dict[str, str | None]:
+def collect_fingerprints(codebase: Codebase, ignore: str | None) -> dict[str, str | None]:
     """What an answer was made with (CF-2); `ignore` is that of the snapshot it came from, None without one."""
     return {
         "config": codebase.fingerprint,
@@ -120,30 +135,30 @@ def fingerprints(codebase: Codebase, ignore: str | None) -> dict[str, str | None
 
 def read_root_file(root: Path, name: str) -> bytes | None:
     """A configuration file at the root of the working tree, None when there is none."""
-    with Root(root) as opened:
+    with Root(root) as root_folder:
         try:
-            return stable_read(opened, name.encode(), MAX_FILE_BYTES).data
+            return stable_read(root_folder, name.encode(), MAX_FILE_BYTES).data
         except Vanished:
             return None
         except ReadError as error:
             raise ConfigError(f"{name} cannot be read: {error.message}", hint=f"fix {name}") from error
 
 
-def fresh_state(codebase: Codebase) -> StoreState:
+def initial_store_state(codebase: Codebase) -> StoreState:
     """What a new store of this codebase starts with."""
     repo = codebase.repo
     return StoreState(
         store_id=codebase.layout.id,
         canonical_root=str(codebase.root),
         config_fingerprint=codebase.fingerprint,
-        created_at=store_state.now(),
+        created_at=state_file.now(),
         mode=codebase.mode,
-        repository=_root_commits(repo) if repo else (),
+        repository=_list_root_commits(repo) if repo else (),
         common_dir=str(repo.common_dir) if repo else "",
     )
 
 
-def _root_commits(repo: Repo) -> tuple[str, ...]:
+def _list_root_commits(repo: Repo) -> tuple[str, ...]:
     """None where git cannot tell: then only worktrees of the same clone are known to be of one repository."""
     try:
         return root_commits(repo)

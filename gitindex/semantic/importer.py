@@ -33,7 +33,7 @@ from gitindex.semantic.describe import Description
 from gitindex.semantic.package_names import NAMELESS, Naming
 from gitindex.semantic.parallel_read import HelperLost, Order, Team
 from gitindex.semantic.refresh_scope import Scope
-from gitindex.store import clone, lease, manifests, publish, steps, store_state
+from gitindex.store import clone, lease, manifests, publish, state_file, steps
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import EXACT_KIND, SnapshotView, open_active
 
@@ -268,7 +268,7 @@ def _external(told: Description) -> bytes:
 
 def stage(now: SnapshotView, folder: Path, writer: SegmentWriter, snapshot_id: str) -> publish.StagedSnapshot:
     """Beside the documents: a table with the marker, the parent's words and overlay."""
-    payload = dict(now.read_marker() or {}) | {"runId": snapshot_id, "completedAt": store_state.now()}
+    payload = dict(now.read_marker() or {}) | {"runId": snapshot_id, "completedAt": state_file.now()}
     steps.reach("publish.chunks")
     writer.write_table(payload)
     steps.reach("publish.facts")
@@ -311,7 +311,7 @@ def composer(now: Manifest, txn: str, epoch: int, entries: Entries) -> publish.C
             now,
             snapshot_id=txn,
             parent_snapshot_id=now.snapshot_id,
-            created_at=store_state.now(),
+            created_at=state_file.now(),
             lease_epoch=epoch,
             segments=(*now.segments, *segments),
             lexical=words,

@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from gitindex.errors import GitindexError, LeaseHeld, LeaseLost
-from gitindex.store import store_state
+from gitindex.store import state_file
 from gitindex.store.layout import Layout
 from gitindex.store.lease import Lease
-from gitindex.store.store_state import IndexingProgress
+from gitindex.store.state_file import IndexingProgress
 
 _WRITE_INTERVAL = 0.5
 
@@ -23,9 +23,9 @@ def record_failure(layout: Layout, lease: Lease) -> Iterator[None]:
         yield
     except GitindexError:
         with suppress(OSError, LeaseLost, LeaseHeld), lease.fence():
-            previous_state = store_state.read(layout)
+            previous_state = state_file.read(layout)
             if previous_state is not None:
-                store_state.write(layout, replace(previous_state, last_result="failed"))
+                state_file.write(layout, replace(previous_state, last_result="failed"))
         raise
 
 
@@ -40,7 +40,7 @@ def mark_indexing(
     if not rebuild:
         yield lambda _phase, _done, _total: None
         return
-    previous_state = store_state.read(layout)
+    previous_state = state_file.read(layout)
     last_written = 0.0
 
     def track(phase: str, done: int, total: int) -> None:
@@ -50,12 +50,12 @@ def mark_indexing(
         last_written = time.monotonic()
         percentage = round(100 * done / total, 1) if total else None
         with suppress(LeaseHeld), lease.fence():  # busy with the lease: progress can be told later
-            store_state.write(
+            state_file.write(
                 layout,
                 replace(
                     previous_state,
                     state="indexing",
-                    indexing=IndexingProgress(percentage, phase, store_state.now()),
+                    indexing=IndexingProgress(percentage, phase, state_file.now()),
                 ),
             )
 
@@ -66,7 +66,7 @@ def mark_indexing(
         if previous_state is not None:  # a failed reindex leaves the last good snapshot as good as it was
             final_state = previous_state.state if previous_state.active_snapshot_id else "indexfailed"
             with suppress(LeaseLost, LeaseHeld), lease.fence():
-                store_state.write(
+                state_file.write(
                     layout, replace(previous_state, state=final_state, last_result="failed", indexing=None)
                 )
         raise

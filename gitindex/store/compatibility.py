@@ -8,13 +8,13 @@ from gitindex.errors import IncompatibleVersion, IntegrityError, StoreCorrupt
 from gitindex.model import versions
 from gitindex.model.manifest import Manifest
 from gitindex.segment.facts import Facts
-from gitindex.store import lease, manifests, store_state
+from gitindex.store import lease, manifests, state_file
 from gitindex.store.layout import Layout
 
 
 def check_control_files(layout: Layout) -> None:
     """Raises IncompatibleVersion for a state file or a lease of another release. Damage is not looked for."""
-    store_state.read(layout)
+    state_file.read(layout)
     with suppress(StoreCorrupt):
         lease.read(layout)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gitindex.store import atomic
 from gitindex.store.layout import Layout
-from gitindex.store.store_state import now
+from gitindex.store.state_file import now
 
 MAX_BYTES = 1 << 20
 ROTATED_FILES = 3

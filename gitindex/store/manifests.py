@@ -13,7 +13,7 @@ from gitindex.model import manifest as manifest_model
 from gitindex.model import versions
 from gitindex.model.ids import born_ms, ulid
 from gitindex.model.manifest import Manifest
-from gitindex.store import atomic, clock, replaced, sealed_json, store_state
+from gitindex.store import atomic, clock, replaced, sealed_json, state_file
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 
@@ -106,7 +106,7 @@ def highest_epoch(layout: Layout, snapshot_ids: Iterable[str]) -> int:
 
 def _was_never_published(layout: Layout) -> bool:
     """No pointer because there never was one: what lies here is of a first publish that died before its swap."""
-    state = store_state.read(layout)
+    state = state_file.read(layout)
     return not list_ids(layout) if state is None else state.active_snapshot_id is None
 
 

@@ -19,7 +19,7 @@ from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
 from gitindex.segment import chunk_table, lexical_index
 from gitindex.segment.facts import Facts
 from gitindex.segment.writer import WrittenSegment
-from gitindex.store import atomic, contents, integrity, manifests, staging, steps, store_state
+from gitindex.store import atomic, contents, integrity, manifests, staging, state_file, steps
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.store.lease import Lease
@@ -47,7 +47,7 @@ def open_transaction(layout: Layout, txn: str, lease: Lease | None = None) -> It
 
     Raises IncompatibleVersion for a store of another release (ST-6).
     """
-    store_state.read(layout)
+    state_file.read(layout)
     steps.reach("publish.stage")
     with staging.open_transaction(layout, txn, lease.epoch if lease else 0) as folder:
         yield folder
@@ -303,7 +303,7 @@ def _record_publish(layout: Layout, lease: Lease, manifest: Manifest) -> None:
     """What may be lost in a crash: notes that save hashing, and the state file that manifests can rebuild."""
     with suppress(LeaseLost, LeaseHeld), lease.fence():  # what a later writer left is newer
         integrity.write_checksum_cache(layout, manifest.artifacts())
-        state = store_state.read(layout)
+        state = state_file.read(layout)
         if state is not None:
-            store_state.write(layout, store_state.apply_publish(state, manifest))
-    store_state.touch_last_used(layout)
+            state_file.write(layout, state_file.apply_publish(state, manifest))
+    state_file.touch_last_used(layout)

@@ -9,9 +9,9 @@ from pathlib import Path
 from gitindex.errors import GitindexError, UsageError
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import ulid
-from gitindex.store import acl, atomic, capability, manifests, ownership, store_state
+from gitindex.store import acl, atomic, capability, manifests, ownership, state_file
 from gitindex.store.layout import Layout, data_dir, store_id
-from gitindex.store.store_state import StoreState
+from gitindex.store.state_file import StoreState
 
 
 @frozen
@@ -39,7 +39,7 @@ def read_existing(layout: Layout, mode: str) -> StoreState | None:
     Raises UsageError when it is of the other mode, ForeignStore when it is not this user's.
     """
     ownership.check(layout, mode)
-    state = store_state.read(layout)
+    state = state_file.read(layout)
     if state is None or not layout.readers_lock.exists():
         return None
     if state.mode != mode:
@@ -67,7 +67,7 @@ def create(layout: Layout, new_state: StoreState) -> StoreState:
         if new_state.mode == "shared":
             capability.check_shareable(layout)
         atomic.create_missing(layout.readers_lock)
-        store_state.write(layout, new_state)
+        state_file.write(layout, new_state)
     return new_state
 
 
@@ -101,7 +101,7 @@ def describe_store(layout: Layout, mode: str) -> StoreInfo:
     """Never fails: of a damaged store, or of somebody else's, what cannot be read is said to be unknown."""
     ownership_problem = ownership.find_problem(layout, mode)
     try:
-        state = store_state.read(layout) if ownership_problem is None else None
+        state = state_file.read(layout) if ownership_problem is None else None
     except GitindexError:
         state = None
     return StoreInfo(
@@ -109,7 +109,7 @@ def describe_store(layout: Layout, mode: str) -> StoreInfo:
         config_fingerprint=state.config_fingerprint if state else layout.id.rsplit("__", 1)[-1],
         canonical_root=state.canonical_root if state else "unknown",
         created_at=state.created_at if state else "unknown",
-        last_used_at=datetime.fromtimestamp(store_state.last_used(layout), UTC).isoformat(timespec="seconds"),
+        last_used_at=datetime.fromtimestamp(state_file.last_used(layout), UTC).isoformat(timespec="seconds"),
         size_bytes=atomic.tree_size(layout.base),
         active_snapshot_id=manifests.read_active_id(layout) if ownership_problem is None else None,
         mode=state.mode if state else "unknown",
@@ -126,13 +126,13 @@ def find_siblings(home: Path, layout: Layout, new_state: StoreState) -> list[Lay
     for other in list_readable(home, new_state.mode):
         if other.id == layout.id or not other.id.endswith(f"__{new_state.config_fingerprint[:16]}"):
             continue
-        other_state = store_state.read(other)
+        other_state = state_file.read(other)
         if other_state is None or other_state.mode != new_state.mode:
             continue
         same_clone = bool(new_state.common_dir) and other_state.common_dir == new_state.common_dir
         if same_clone or set(other_state.repository) & set(new_state.repository):
             sibling_layouts.append(other)
-    return sorted(sibling_layouts, key=store_state.last_used, reverse=True)
+    return sorted(sibling_layouts, key=state_file.last_used, reverse=True)
 
 
 def remove(layout: Layout) -> None:

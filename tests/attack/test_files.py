@@ -87,7 +87,7 @@ def test_a_large_tree_with_one_eater_is_written_again_without_its_syntax(
     with harness.view(repo.root, tmp_path / "home") as view:
         assert dict(view.manifest.counts.text_only) == {"crash": 1}
         assert view.manifest.counts.symbols == 300
-    assert harness.audited(repo.root, tmp_path / "home").clean
+    assert harness.audited(repo.root, tmp_path / "home").is_clean
 
 
 def test_what_is_text_only_is_named(repo: GitRepo) -> None:

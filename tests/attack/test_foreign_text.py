@@ -16,7 +16,7 @@ from gitindex.errors import ConfigError, GitindexError, PublishBlocked
 from gitindex.mcp import render
 from gitindex.mcp.server import Service
 from gitindex.model import foreign
-from gitindex.ops.sharing.push_checks import Allowed, check_branch
+from gitindex.ops.sharing.push_checks import AllowedBranches, check_branch
 from tests import harness
 from tests.gitrepo import GitRepo
 from tests.hostile.test_terminal import on_terminal
@@ -158,7 +158,7 @@ def test_a_hint_about_branches_runs_nothing(tmp_path: Path, name: str):
     for branch in repo.git("branch", "--format=%(refname:short)").split():
         repo.git("branch", "-D", branch, check=False)
     with pytest.raises(PublishBlocked) as caught:
-        check_branch(_repo(repo), repo.git("rev-parse", "HEAD"), Allowed((name,)))
+        check_branch(_repo(repo), repo.git("rev-parse", "HEAD"), AllowedBranches((name,)))
     assert caught.value.message.isprintable()
     assert caught.value.hint
     subprocess.run(["bash", "-c", caught.value.hint], cwd=repo.root, capture_output=True, check=False)

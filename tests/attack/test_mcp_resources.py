@@ -69,11 +69,17 @@ def test_an_engine_is_not_closed_under_a_question(indexed: GitRepo) -> None:
     """EN-8: the question that began before a sync ends as it began; then the engine is closed."""
     opened = codebase(indexed.root)
     request = Request(query="alpha", mode="symbol")
-    with view(indexed.root) as before, search_engines.engine(opened, before, lambda _settings: None) as old:
+    with (
+        view(indexed.root) as before,
+        search_engines.use_engine(opened, before, lambda _settings: None) as old,
+    ):
         assert old.search(request).hits
         indexed.write("c.py", "def alpha():\n    return 3\n")
         index(indexed.root)
-        with view(indexed.root) as after, search_engines.engine(opened, after, lambda _settings: None) as new:
+        with (
+            view(indexed.root) as after,
+            search_engines.use_engine(opened, after, lambda _settings: None) as new,
+        ):
             assert len(new.search(request).hits) == 2
             assert len(old.search(request).hits) == 1
     assert old.view._facts == {}

@@ -113,11 +113,11 @@ def test_a_change_with_the_old_times_is_noticed(tmp_path: Path, monkeypatch: pyt
 
     def revision() -> str:
         known = {"m": str(weights.parent)}
-        return models.resolved(settings, known, tmp_path / "repo", tmp_path / "home").revision
+        return models.resolve_model(settings, known, tmp_path / "repo", tmp_path / "home").revision
 
     first, times = revision(), weights.stat()
     with monkeypatch.context() as patch:
-        patch.setattr(models, "_hash", lambda *_: pytest.fail("hashed again"))
+        patch.setattr(models, "_hash_files", lambda *_: pytest.fail("hashed again"))
         assert revision() == first
     weights.write_text("bbbb")
     os.utime(weights, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -129,7 +129,7 @@ def test_a_fresh_file_is_hashed_each_time(tmp_path: Path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "w.bin").write_text("a")
     settings = EmbedSettings("sentence-transformers", "m")
-    models.resolved(settings, {"m": str(tmp_path / "model")}, tmp_path / "repo", tmp_path / "home")
+    models.resolve_model(settings, {"m": str(tmp_path / "model")}, tmp_path / "repo", tmp_path / "home")
     assert not (tmp_path / "home" / models.CACHE).exists()
 
 

@@ -19,7 +19,7 @@ from gitindex.errors import (
     RemoteTooSlow,
 )
 from gitindex.ops.sharing import trusted_keys
-from gitindex.ops.sharing.trusted_keys import Wish
+from gitindex.ops.sharing.trusted_keys import PinRequest
 from gitindex.remote import collection, stored_objects
 from gitindex.remote.connect import open_transport
 from gitindex.remote.download import Wanted, download
@@ -275,7 +275,7 @@ def test_a_fetch_ends_and_leaves_the_index_as_it_was(
         through = replace(team.mate, endpoint=server.endpoint)
         index(repo.root, through.home)
         team.trust(repo, environment=through)
-        trusted_keys.add(repo.root, through, Wish(remote=team.url))
+        trusted_keys.add(repo.root, through, PinRequest(remote=team.url))
         before = team.store(through)
         if answer is Request.drip_headers:
             monkeypatch.setattr("gitindex.ops.sharing.published_snapshots.Search", hurried)

@@ -253,4 +253,4 @@ def test_the_swap_is_refused_after_a_later_writer(layout: Layout, repo: GitRepo,
     finally:
         steps.observe(None)
     assert manifests.read_active_id(layout) == done[1]
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean

@@ -177,7 +177,7 @@ def test_a_download_area_of_somebody_else(home: Path) -> None:
     give_away(area)
     with (
         pytest.raises(ForeignStore, match="belongs to"),
-        download_snapshot.opened(home / ".gitindex", area.name),
+        download_snapshot.lock_download_area(home / ".gitindex", area.name),
     ):
         pass
 

@@ -14,7 +14,7 @@ from gitindex.ops.sharing import trusted_keys
 from gitindex.ops.sharing.build import build
 from gitindex.ops.sharing.build_options import BuildOptions
 from gitindex.ops.sharing.push import PushOptions, push
-from gitindex.ops.sharing.trusted_keys import Wish
+from gitindex.ops.sharing.trusted_keys import PinRequest
 from gitindex.trust import keys
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -48,7 +48,7 @@ class Fork:
     def poison(self, commit: str) -> None:
         """Publish a snapshot of upstream's own commit, signed by the fork's key alone."""
         evil = replace(self.team.ci, signing_key_file=str(self.team.where / "evil"), remote=self.url)
-        build(self.team.origin.root, evil, BuildOptions(commit, semantic=False, workers=1))
+        build(self.team.origin.root, evil, BuildOptions(commit, exact_facts=False, workers=1))
         push(self.team.origin.root, evil, PushOptions(rev=commit, patience=RESTLESS))
 
 
@@ -78,7 +78,7 @@ def test_a_yes_in_a_fork_changes_nothing_upstream(team: Team, fork: Fork, option
     team.trust(upstream, remote=team.url)
     before = pinned(team, upstream)
     clone = fork.clone("fork", *options)
-    assert trusted_keys.known(clone.root, team.mate).repository == team.repository, "the id is claimed"
+    assert trusted_keys.read_trust(clone.root, team.mate).repository == team.repository, "the id is claimed"
     say_yes(clone)
     assert fork.key in {entry.key.id for entry in pinned(team, clone).trusted}
     assert pinned(team, upstream) == before
@@ -134,7 +134,7 @@ def test_a_copied_mark_vouches_for_nothing(team: Team, fork: Fork):
     say_yes(trusted)
     other = team.clone("other")
     other.git("config", "gitindex.clone", trusted.git("config", "gitindex.clone"))
-    assert trusted_keys.known(other.root, team.mate).scope == "none"
+    assert trusted_keys.read_trust(other.root, team.mate).scope == "none"
     team.trust(other, remote=team.url)
     assert fork.key not in {entry.key.id for entry in pinned(team, other).trusted}
     assert fork.key in {entry.key.id for entry in pinned(team, trusted).trusted}
@@ -153,10 +153,10 @@ def test_all_clones_are_meant_only_when_said(team: Team, fork: Fork):
     first, second = team.clone("first"), team.clone("second")
     team.trust(first, remote=team.url)
     before = pinned(team, first)
-    assert trusted_keys.known(second.root, team.mate).scope == "none"
-    wish = Wish(trusted_keys.load_keys([team.where / "evil.pub"]), fork.url)
+    assert trusted_keys.read_trust(second.root, team.mate).scope == "none"
+    wish = PinRequest(trusted_keys.load_keys([team.where / "evil.pub"]), fork.url)
     trusted_keys.add(fork.clone("fork").root, team.mate, wish, all_clones=True)
-    assert trusted_keys.known(second.root, team.mate).scope == "all_clones"
+    assert trusted_keys.read_trust(second.root, team.mate).scope == "all_clones"
     assert pinned(team, first) == before
 
 

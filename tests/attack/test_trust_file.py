@@ -10,7 +10,7 @@ import pytest
 
 from gitindex.errors import ConfigError, GitindexError, Untrusted
 from gitindex.ops.sharing import trusted_keys
-from gitindex.ops.sharing.trusted_keys import Wish
+from gitindex.ops.sharing.trusted_keys import PinRequest
 from tests import harness
 from tests.gitrepo import GitRepo
 from tests.share.team import Team, pinned
@@ -144,7 +144,7 @@ def test_no_odd_url_gets_into_the_list(team: Team, mate: GitRepo, sign: str):
         assert ran.code == 2
         assert sign == " " or sign not in ran.err.replace("\n  next: ", "").removesuffix("\n")
     with pytest.raises(GitindexError, match="no URL"):
-        trusted_keys.add(mate.root, team.mate, Wish(remote=url))
+        trusted_keys.add(mate.root, team.mate, PinRequest(remote=url))
     assert (team.mate.home / "trust.json").read_bytes() == before
 
 
@@ -166,7 +166,7 @@ def test_one_bad_entry_spoils_no_other(team: Team, mate: GitRepo):
 def test_a_damaged_pin_of_this_clone_is_no_reason_to_use_another(team: Team, mate: GitRepo):
     """RE-5: falling back to the id's pin would lose what was revoked here."""
     trusted_keys.add(
-        mate.root, team.mate, Wish(trusted_keys.load_keys([team.where / "key.pub"])), all_clones=True
+        mate.root, team.mate, PinRequest(trusted_keys.load_keys([team.where / "key.pub"])), all_clones=True
     )
     file = team.mate.home / "trust.json"
     listed = json.loads(file.read_bytes())

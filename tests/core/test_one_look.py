@@ -13,7 +13,7 @@ from gitindex.git import status
 from gitindex.ops.syncing import sync_locked
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
-from gitindex.ops.syncing.worktree_status import looking
+from gitindex.ops.syncing.worktree_status import start_status
 from gitindex.store import lease
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -143,18 +143,18 @@ def test_a_commit_after_the_look_is_left_to_the_next_sync(
 def test_a_look_begun_before_a_publish_is_not_used(indexed: GitRepo, looks: list[Path], tmp_path: Path):
     """As `ops.present` has it: a look never speaks about a snapshot that is younger than itself."""
     codebase = harness.codebase(indexed.root)
-    with looking(codebase) as look:
+    with start_status(codebase) as look:
         assert look is not None
-        assert look.looking.seen.dirty
+        assert look.pending.seen.dirty
         indexed.write("new.py", "def newer(): pass\n")
         harness.index(indexed.root)
-        assert sync(codebase, SyncOptions(**harness.FEW), look=look).noop
+        assert sync(codebase, SyncOptions(**harness.FEW), early_status=look).noop
     assert len(looks) == 3
     check_parity(indexed, tmp_path)
 
 
 def test_a_look_begun_before_is_used(indexed: GitRepo, looks: list[Path]):
     codebase = harness.codebase(indexed.root)
-    with looking(codebase) as look:
-        assert sync(codebase, SyncOptions(**harness.FEW), look=look).changes["modify"] == 1
+    with start_status(codebase) as look:
+        assert sync(codebase, SyncOptions(**harness.FEW), early_status=look).changes["modify"] == 1
     assert len(looks) == 1

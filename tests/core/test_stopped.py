@@ -14,7 +14,7 @@ import pytest
 
 from gitindex.errors import IncompatibleVersion, IntegrityError
 from gitindex.lifecycle import gc
-from gitindex.store import lease, manifests, staging, steps, store_state
+from gitindex.store import lease, manifests, staging, state_file, steps
 from gitindex.store.layout import Layout
 from tests import harness
 from tests.core import stopping
@@ -146,7 +146,7 @@ def check_store(layout: Layout, thief: str, segments: list[str]) -> None:
         assert active > thief
     assert list(layout.staging.iterdir()) == []
     assert max(manifests.list_ids(layout)) == active, "nothing is left that never was visible"
-    known = store_state.read(layout)
+    known = state_file.read(layout)
     assert known is not None
     assert known.active_snapshot_id == active
     assert known.state in ("indexed", "sync_completed")

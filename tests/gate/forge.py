@@ -20,7 +20,7 @@ from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.ops.codebase import Codebase
 from gitindex.segment import chunk_table
 from gitindex.segment.chunk_table import MARKER_KIND, ChunkTableWriter
-from gitindex.store import integrity, lease, manifests, store_state
+from gitindex.store import integrity, lease, manifests, state_file
 from gitindex.store.build_progress import mark_indexing
 
 NO_MARKER = object()
@@ -35,7 +35,7 @@ def good_marker(codebase: Codebase) -> dict[str, Any]:
         "fingerprint": config.marker_fingerprint(codebase.settings, manifest.dimension),
         "indexedFiles": manifest.counts.files_indexed,
         "totalChunks": manifest.counts.chunks_indexed,
-        "completedAt": store_state.now(),
+        "completedAt": state_file.now(),
         "runId": manifest.snapshot_id,
     }
 
@@ -105,10 +105,10 @@ def rebuilding(codebase: Codebase) -> Iterator[None]:
     ):
         track("extract", 1, 4)
         yield
-        known = store_state.read(codebase.layout)
+        known = state_file.read(codebase.layout)
         assert known is not None
     before = "indexed" if known.active_snapshot_id else "indexfailed"
-    store_state.write(codebase.layout, replace(known, state=before, indexing=None))
+    state_file.write(codebase.layout, replace(known, state=before, indexing=None))
 
 
 def abandon(codebase: Codebase) -> None:
@@ -120,10 +120,10 @@ def abandon(codebase: Codebase) -> None:
         held = json.loads(codebase.layout.lease.read_bytes())
     held |= {"pid": int(dead.stdout), "released": False}
     codebase.layout.lease.write_text(json.dumps(held))
-    known = store_state.read(codebase.layout)
+    known = state_file.read(codebase.layout)
     assert known is not None
-    progress = store_state.IndexingProgress(10.0, "extract", store_state.now())
-    store_state.write(codebase.layout, replace(known, state="indexing", indexing=progress))
+    progress = state_file.IndexingProgress(10.0, "extract", state_file.now())
+    state_file.write(codebase.layout, replace(known, state="indexing", indexing=progress))
 
 
 Stamp = tuple[int, int, int, bytes]

@@ -136,7 +136,7 @@ def test_a_store_at_its_limit_waits_for_its_turn(indexed: Codebase, monkeypatch:
     waits: list[float] = []
     monkeypatch.setattr(maintenance_due, "OVERDUE_SEGMENTS", 1)
     monkeypatch.setattr("gitindex.lifecycle.compact.compact_deltas", lambda _, wait: waits.append(wait))
-    maintenance.after_sync(indexed)
+    maintenance.maintain_after_sync(indexed)
     monkeypatch.setattr(maintenance_due, "MAX_SEGMENTS", 1)
-    maintenance.after_sync(indexed)
+    maintenance.maintain_after_sync(indexed)
     assert waits == [0, maintenance.LIMIT_WAIT]

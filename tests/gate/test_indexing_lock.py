@@ -16,7 +16,7 @@ from gitindex.mcp.server import Service
 from gitindex.navigate.remarks import Note, report
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.maintain import index_actions
-from gitindex.store import steps, store_state
+from gitindex.store import state_file, steps
 from tests.gate import forge
 from tests.gate.conftest import FILES, READS, TOOLS
 from tests.gitrepo import GitRepo
@@ -60,7 +60,7 @@ def test_1_no_promotion_without_proof(project: GitRepo, step: str) -> None:
             index(project.root)
     finally:
         steps.observe(None)
-    known = store_state.read(codebase(project.root).layout)
+    known = state_file.read(codebase(project.root).layout)
     assert known is not None
     assert known.state == "indexfailed"
     answer = cli("search", "start", "--json", "--path", str(project.root))
@@ -252,11 +252,11 @@ def test_8_a_mismatching_marker_wins_over_indexing(indexed: Codebase) -> None:
 
 def test_8_not_ready_wins_over_not_indexed(project: GitRepo) -> None:
     """EN-2: the first create of a codebase is `not_ready`, not `not_indexed`, and allowStale has nothing to read."""
-    from gitindex.ops.codebase import fresh_state
+    from gitindex.ops.codebase import initial_store_state
     from gitindex.store import stores
 
     made = codebase(project.root)
-    stores.create(made.layout, fresh_state(made))
+    stores.create(made.layout, initial_store_state(made))
     with forge.rebuilding(made):
         assert tool("find_symbol", project.root, name="start")["status"] == "not_ready"
         assert tool("find_symbol", project.root, name="start", allowStale=True)["status"] == "not_ready"
@@ -277,11 +277,11 @@ def test_9_hints_name_the_effective_root(indexed: Codebase) -> None:
 def test_progress_is_told_as_it_is(indexed: Codebase) -> None:
     """EN-3: the numbers come from the writer; without any they are null."""
     with forge.rebuilding(indexed):
-        known = store_state.read(indexed.layout)
+        known = state_file.read(indexed.layout)
         assert known is not None
-        store_state.write(
+        state_file.write(
             indexed.layout,
-            replace(known, indexing=store_state.IndexingProgress(40.0, "extract", "2024-01-01T00:00:00Z")),
+            replace(known, indexing=state_file.IndexingProgress(40.0, "extract", "2024-01-01T00:00:00Z")),
         )
         answer = tool("find_symbol", indexed.root, name="start")
         assert answer["indexing"] == {
@@ -290,6 +290,6 @@ def test_progress_is_told_as_it_is(indexed: Codebase) -> None:
             "lastUpdated": "2024-01-01T00:00:00Z",
         }
         assert 500 <= answer["retryAfterMs"] <= 60_000
-        store_state.write(indexed.layout, replace(known, indexing=None))
+        state_file.write(indexed.layout, replace(known, indexing=None))
         answer = tool("find_symbol", indexed.root, name="start")
         assert answer["indexing"] == {"progressPct": None, "phase": None, "lastUpdated": None}

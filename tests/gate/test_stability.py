@@ -63,7 +63,7 @@ def test_b_create_repairs_a_stale_index(indexed: Codebase) -> None:
     answer = tool("manage_index", indexed.root, action="create", wait=True)
     assert answer["status"] == "ok"
     assert "noop" not in answer
-    assert answer["notes"][0].startswith(index_actions.STALE_NOTE)
+    assert answer["notes"][0].startswith(index_actions.STALE_WARNING)
     assert "missing_marker_doc" in answer["notes"][0]
     assert tool("find_symbol", indexed.root, name="start")["status"] == "ok"
     again = tool("manage_index", indexed.root, action="create", wait=True)

@@ -492,7 +492,7 @@ def test_a_repair_of_the_index_needs_no_git(made: GitRepo) -> None:
     next(layout.segments.glob("*/facts.sqlite")).write_bytes(b"x")
     BREAKS["tree missing"].apply(made)
     assert run(made.root, "repair").code == 0
-    assert harness.audited(made.root).clean
+    assert harness.audited(made.root).is_clean
     assert git_state(made.root).failure.code == "git_damaged"
 
 

@@ -46,7 +46,7 @@ def test_every_content_has_its_fate(repo: GitRepo):
     status = harness.cli("status", "--json", "--path", str(repo.root)).json
     assert sum(status["skipped"].values()) == sum(map(bool, expected.values()))
     assert status["skipped_files"]["too_large"] == ["large.py"]
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_every_content_has_its_fate_without_git(tmp_path: Path):
@@ -93,7 +93,7 @@ def test_deep_nesting_is_no_crash(repo: GitRepo, name: str, data: bytes):
     repo.commit("deep", **{name: data, "ok.py": "def fine(): pass\n"})
     report = harness.index(repo.root)
     assert report.counts["files"] == 2
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 @pytest.mark.parametrize("keys", [100_000, pytest.param(400_000, marks=pytest.mark.slow)])
@@ -142,4 +142,4 @@ def test_a_tree_larger_than_one_segment_takes_several(repo: GitRepo):
         assert len(view.manifest.segments) >= 4
         assert view.read_marker() is not None
         assert view.manifest.counts.files_indexed == 9
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean

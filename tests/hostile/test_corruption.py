@@ -201,9 +201,9 @@ def test_damaged_notes_only_cost_a_hash(indexed: GitRepo):
     size = layout.checksum_cache.stat().st_size
     for at in range(0, size, max(1, size // 7)):
         flip(layout.checksum_cache, at / size)
-        assert harness.audited(indexed.root).clean
+        assert harness.audited(indexed.root).is_clean
     layout.checksum_cache.unlink()
-    assert harness.audited(indexed.root).clean
+    assert harness.audited(indexed.root).is_clean
 
 
 @pytest.mark.parametrize("at", quick((0.02, 0.2, 0.4, 0.6, 0.8, 0.97), 0.4))
@@ -222,7 +222,7 @@ def test_a_damaged_manifest(at: float, indexed: GitRepo):
     assert harness.cli("health", "--path", str(root)).code == 4
     assert harness.cli("repair", "--path", str(root)).code == 0
     assert harness.digest_of(root) == good
-    assert harness.audited(root).clean
+    assert harness.audited(root).is_clean
 
 
 @pytest.mark.parametrize("at", quick((0.0, 0.5, 0.9), 0.5))
@@ -236,7 +236,7 @@ def test_a_damaged_pointer(at: float, indexed: GitRepo):
     assert ran.code == 4
     assert ran.json["problems"][0]["artifact"] == "ACTIVE_SNAPSHOT"
     assert harness.cli("repair", "--path", str(root)).code == 0
-    assert harness.audited(root).clean
+    assert harness.audited(root).is_clean
     assert harness.digest_of(root) == good
 
 
@@ -288,7 +288,7 @@ def test_damage_everywhere_at_once(indexed: GitRepo):
     assert ran.json["scope"] == "full"
     assert harness.cli("repair", "--path", str(root)).code == 0
     assert harness.digest_of(root) == good
-    assert harness.audited(root).clean
+    assert harness.audited(root).is_clean
 
 
 def test_a_damaged_embedding_cache_is_started_anew(repo: GitRepo):
@@ -302,4 +302,4 @@ def test_a_damaged_embedding_cache_is_started_anew(repo: GitRepo):
         path.write_bytes(b"garbage" * 1000)
     repo.write("b.py", "def beta(): pass\n")
     assert harness.cli("sync", "--json", "--path", str(repo.root)).code == 0
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean

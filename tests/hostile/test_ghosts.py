@@ -128,7 +128,7 @@ def test_no_ghosts(banish: Callable[[GitRepo], None], provider: str, repo: GitRe
             else:
                 # A path with a skip is still told about; its content is gone.
                 assert left <= ({"records"} if banish in (ignore, outgrow, relink) else set()), step
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_replaced_content_leaves_no_old_row(repo: GitRepo):

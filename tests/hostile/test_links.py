@@ -61,7 +61,7 @@ def test_loops_chains_and_broken_links(repo: GitRepo):
     assert found["broken.py"] == "symlink_broken"
     assert found["folder.py"] == "symlink_directory"
     assert [at for at in range(40) if found[f"hop{at:02}.py"]] == list(range(32, 40))
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_a_link_follows_its_target(repo: GitRepo):

@@ -36,7 +36,7 @@ def test_names_with_newlines_quotes_and_spaces_are_plain_names(repo: GitRepo):
     repo.git("mv", 'quo"te.py', "quo'te.py")
     report = harness.index(repo.root)
     assert report.changes == {"add": 0, "modify": 1, "delete": 0, "rename": 1}
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_a_name_that_is_not_utf8_is_a_counted_skip(repo: GitRepo):
@@ -78,7 +78,7 @@ def test_case_collisions_block_a_strict_publish_and_name_both(repo: GitRepo):
     repo.git("rm", "-q", "README.md")
     assert harness.cli("sync", "--path", str(repo.root)).code == 0
     assert not harness.cli("status", "--json", "--path", str(repo.root)).json["degraded"]
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_a_collision_within_the_first_build_is_seen_too(repo: GitRepo):
@@ -141,7 +141,7 @@ def test_nfc_and_nfd_twins(repo: GitRepo):
         assert [document.text for document in view.lexical.iter_documents() if document.kind == "text"] == [
             "B = 2"
         ]
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_special_files_are_never_opened(tmp_path: Path):

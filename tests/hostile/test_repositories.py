@@ -25,7 +25,7 @@ def test_an_unborn_head(repo: GitRepo):
     report = harness.index(repo.root)
     assert report.commit == commit
     assert report.changes == {"add": 0, "modify": 0, "delete": 0, "rename": 0}
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_a_directory_without_git(tmp_path: Path):
@@ -45,7 +45,7 @@ def test_a_directory_without_git(tmp_path: Path):
     report = harness.index(root)
     assert report.changes == {"add": 0, "modify": 1, "delete": 0, "rename": 1}
     assert report.commit is None
-    assert harness.audited(root).clean
+    assert harness.audited(root).is_clean
     assert harness.cli("audit", "--rebuild", "--path", str(root)).code == 0
     link = tmp_path / "link"
     link.symlink_to(root)
@@ -65,7 +65,7 @@ def test_a_directory_becomes_a_repository(tmp_path: Path):
     assert harness.digest_of(root) == harness.clean_digest(root, tmp_path / "scratch")
     shutil.rmtree(root / ".git")
     assert harness.index(root).commit is None
-    assert harness.audited(root).clean
+    assert harness.audited(root).is_clean
 
 
 def test_a_detached_head_and_any_path_inside(repo: GitRepo):
@@ -88,7 +88,7 @@ def test_a_sha256_repository(tmp_path: Path):
     assert harness.index(repo.root).changes == {"add": 0, "modify": 1, "delete": 0, "rename": 1}
     repo.commit("second")
     harness.index(repo.root)
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
     assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
 
 
@@ -136,7 +136,7 @@ def test_worktrees_at_odd_paths(repo: GitRepo, tmp_path: Path, name: str):
     (other / "b.py").write_text("B = 1\n")
     harness.index(other)
     assert paths_of(other) == {"a.py": "", "b.py": ""}
-    assert harness.audited(other).clean
+    assert harness.audited(other).is_clean
 
 
 def test_a_bare_repository_says_what_to_do(tmp_path: Path):

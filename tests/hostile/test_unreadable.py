@@ -34,7 +34,7 @@ def test_an_unreadable_changed_file_blocks_a_strict_publish(repo: GitRepo):
     (repo.root / "a.py").chmod(0o644)
     assert plain.run("sync", "--path", str(repo.root)).code == 0
     assert paths_of(repo.root) == {"a.py": "", "b.py": ""}
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_a_blocked_sync_leaves_a_trace(repo: GitRepo):
@@ -140,7 +140,7 @@ def test_a_file_that_vanishes_during_a_sync_is_a_delete(repo: GitRepo, tmp_path:
     with harness.view(repo.root) as view:
         assert {document.path for document in view.lexical.iter_documents()} == {"b.py"}
         assert not any("VANISHING" in document.text for document in view.lexical.iter_documents())
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
     harness.index(repo.root)
     assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
 

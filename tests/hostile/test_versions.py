@@ -129,7 +129,7 @@ def test_too_old_is_upgraded(kind: str, indexed: GitRepo, tmp_path):
     ran = harness.cli("upgrade-store", "--json", "--path", str(indexed.root))
     assert ran.code == 0, ran.out
     assert ran.json["outcome"] == "reindexed"
-    assert harness.audited(indexed.root).clean
+    assert harness.audited(indexed.root).is_clean
     assert harness.digest_of(indexed.root) == harness.clean_digest(indexed.root, tmp_path / "scratch")
     assert harness.cli("upgrade-store", "--json", "--path", str(indexed.root)).json["outcome"] == "current"
 
@@ -164,7 +164,7 @@ def test_a_failed_upgrade_keeps_last_good(indexed: GitRepo):
     assert ran.json["error"]["hint"] == "gitindex repair"
     victim.write_bytes(good)
     assert manifests.read_active_id(layout) == before
-    assert harness.audited(indexed.root).clean
+    assert harness.audited(indexed.root).is_clean
 
 
 @pytest.mark.parametrize("kind", sorted(versions.MATRIX))

@@ -288,7 +288,7 @@ def test_a_file_of_a_segment_is_merged_and_documented(repo: GitRepo):
     }
     known = {"facts.sqlite", "segment_file_index.jsonl", "tombstones.jsonl", "scip.sqlite"}
     assert held == known, (
-        "merge it in lifecycle/merging.py, read it in lifecycle/digest.py, drop it in lifecycle/repair_plan.py"
+        "merge it in lifecycle/merging.py, read it in lifecycle/digest.py, drop it in lifecycle/repair_planner.py"
     )
     page = (REPOSITORY / "docs" / "format.md").read_text("utf-8")
     assert [name for name in held if f"segments/<segment>/{name}" not in page] == []

@@ -7,12 +7,12 @@ from dataclasses import fields
 
 import pytest
 
-from gitindex.ops.answers.answer_truths import Coverage, Freshness, Trust
+from gitindex.ops.answers.answer_truths import Coverage, IndexFreshness, Trust
 from tests.house.graph import REPOSITORY
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("freshness", Freshness), ("coverage", Coverage), ("trust", Trust)]
+    ("name", "kind"), [("freshness", IndexFreshness), ("coverage", Coverage), ("trust", Trust)]
 )
 def test_every_field_is_documented(name: str, kind: type):
     page = (REPOSITORY / "docs" / "mcp.md").read_text("utf-8")

@@ -50,7 +50,7 @@ def test_side_by_side_equals_one_by_one(large: GitRepo, tmp_path: Path) -> None:
     harness.index(large.root, tmp_path / "many", **SIDE_BY_SIDE)
     assert harness.digest_of(large.root, tmp_path / "many") == harness.digest_of(large.root, tmp_path / "one")
     assert segments(large.root, tmp_path / "many") == SIDE_BY_SIDE["workers"]
-    assert harness.audited(large.root, tmp_path / "many").clean
+    assert harness.audited(large.root, tmp_path / "many").is_clean
     assert not pool_processes()
 
 

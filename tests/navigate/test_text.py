@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gitindex.cli.boundary import guarded
 from gitindex.cli.main import group
 from gitindex.navigate.slice import slice_lines
-from gitindex.ops.answers.answer_budget import fit, size
+from gitindex.ops.answers.answer_budget import fit, json_length
 from gitindex.ops.answers.file_text import split_range
 from tests.gitrepo import GitRepo
 from tests.harness import cli, index
@@ -151,7 +151,7 @@ def test_ranges(text: str, parts: tuple) -> None:
 def test_a_budget_is_kept_and_told(items: list[str], budget: int) -> None:
     """QU-4: never over the budget (of lists), never silently shorter."""
     answer = fit({"status": "ok", "results": items}, budget, ["results"])
-    assert size(answer) <= max(budget, 100)
+    assert json_length(answer) <= max(budget, 100)
     lost = len(items) - len(answer["results"])
     assert answer["results"] == items[: len(answer["results"])]
     assert answer.get("left_out", {}).get("results", 0) == lost

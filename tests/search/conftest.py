@@ -70,7 +70,7 @@ class Asked:
         return query(self.codebase, Request(text, mode, **more), options)  # type: ignore[arg-type]
 
     def hits(self, text: str = "", mode: str = "hybrid", **more: object) -> tuple[Hit, ...]:
-        return self(text, mode, **more).found.hits
+        return self(text, mode, **more).result.hits
 
     def paths(self, text: str = "", mode: str = "hybrid", **more: object) -> list[str]:
         return [hit.path for hit in self.hits(text, mode, **more)]

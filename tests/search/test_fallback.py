@@ -110,9 +110,9 @@ def test_a_corrupt_index_is_scanned_around(own: Asked) -> None:
         file.chmod(0o600)
         file.write_bytes(b"garbage")
     answer = query(own.codebase, Request("charge credit card"))
-    assert answer.found.degraded
-    assert answer.found.hits[0].path == "shop/payment.py"
-    assert answer.found.hits[0].layers == ("scan",)
+    assert answer.result.degraded
+    assert answer.result.hits[0].path == "shop/payment.py"
+    assert answer.result.hits[0].layers == ("scan",)
 
 
 def test_a_corrupt_pointer_is_survived(own: Asked) -> None:

@@ -194,8 +194,8 @@ def test_notes_listed_by_metadata_are_files_already(shop: Asked) -> None:
 
 
 def test_the_limit_counts_files(shop: Asked) -> None:
-    found = shop("cart", files=True, limit=2).found
-    every = shop("cart", files=True, limit=50).found
+    found = shop("cart", files=True, limit=2).result
+    every = shop("cart", files=True, limit=50).result
     assert len(found.hits) == 2
     assert found.left_out == len(every.hits) - 2 > 0
     assert every.left_out == 0
@@ -216,7 +216,7 @@ def test_without_vectors_meaning_is_a_named_error_and_hybrid_says_so(make: Ask) 
     asked = make({"a.py": "def cart():\n    pass\n", ".gitindex.toml": '[embedding]\nprovider = "none"\n'})
     with pytest.raises(NoVectors):
         asked("cart", "semantic", files=True)
-    found = asked("cart", "hybrid", files=True).found
+    found = asked("cart", "hybrid", files=True).result
     assert [hit.path for hit in found.hits] == ["a.py"]
     assert "no vectors" in found.notes[0]
 

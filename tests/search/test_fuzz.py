@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gitindex.config import Environment
 from gitindex.errors import GitindexError
-from gitindex.ops.answers.search_answer import _embedder
+from gitindex.ops.answers.search_answer import _open_cached_embedder
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
@@ -60,7 +60,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     assert view is not None
     with view:
         embedding = codebase.settings.embedding
-        yield Engine(view, codebase.root, codebase.settings.query, lambda: _embedder(embedding))
+        yield Engine(view, codebase.root, codebase.settings.query, lambda: _open_cached_embedder(embedding))
 
 
 def ask(engine: Engine, request: Request) -> None:

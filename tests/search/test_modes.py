@@ -156,14 +156,14 @@ def test_semantic_without_vectors_says_how_to_get_them(make: Ask) -> None:
     with pytest.raises(NoVectors) as caught:
         asked("anything", "semantic")
     assert "gitindex sync" in str(caught.value.hint)
-    assert asked("def f").found.notes == ("this index has no vectors: words alone were searched",)
+    assert asked("def f").result.notes == ("this index has no vectors: words alone were searched",)
 
 
 def test_an_empty_answer_helps(shop: Asked) -> None:
-    found = shop("shoppingkart", "lexical").found
+    found = shop("shoppingkart", "lexical").result
     assert found.hits == ()
     assert "shoppingcart" in found.suggestions
-    assert any("cobol" in note for note in shop("cart lang:cobol").found.notes)
+    assert any("cobol" in note for note in shop("cart lang:cobol").result.notes)
 
 
 def test_nothing_at_all_is_a_named_error(shop: Asked) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitindex.ops.answers.answer_truths import freshness
+from gitindex.ops.answers.answer_truths import assess_freshness
 from gitindex.ops.answers.search_answer import QueryOptions, query
-from gitindex.ops.syncing.worktree_status import looking
+from gitindex.ops.syncing.worktree_status import start_status
 from gitindex.search.request import LEXICAL, Request
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -24,19 +24,19 @@ def indexed(repo: GitRepo) -> GitRepo:
 def test_an_early_look_answers(indexed: GitRepo):
     """QU-6: clean, then dirty, then behind; the look has begun before the question is asked."""
     codebase = harness.codebase(indexed.root)
-    with looking(codebase) as look:
+    with start_status(codebase) as look:
         told = query(codebase, ASKED, QueryOptions(), look).truth
     assert told is not None
     assert told.freshness.in_sync
     assert told.freshness.dirty_files == 0
     indexed.write("a.py", "def alpha():\n    return 2\n")
     indexed.write("b.py", "beta = 1\n")
-    with looking(codebase) as look:
+    with start_status(codebase) as look:
         told = query(codebase, ASKED, QueryOptions(), look).truth
     assert told is not None
     assert (told.freshness.in_sync, told.freshness.dirty_files) == (False, 2)
     now = indexed.commit("two", **{"c.py": "gamma = 1\n"})
-    with looking(codebase) as look:
+    with start_status(codebase) as look:
         told = query(codebase, ASKED, QueryOptions(), look).truth
     assert told is not None
     assert (told.freshness.head, told.freshness.commits_behind) == (now, 1)
@@ -45,9 +45,9 @@ def test_an_early_look_answers(indexed: GitRepo):
 def test_a_snapshot_younger_than_the_look_is_looked_at_anew(indexed: GitRepo):
     """QU-6: what git saw before the publish says nothing about the snapshot published after it."""
     codebase = harness.codebase(indexed.root)
-    with looking(codebase) as look:
+    with start_status(codebase) as look:
         assert look is not None
-        assert look.looking.seen.dirty == ()
+        assert look.pending.seen.dirty == ()
         now = indexed.commit("two", **{"b.py": "beta = 1\n"})
         harness.index(indexed.root)
         told = query(codebase, ASKED, QueryOptions(), look).truth
@@ -60,7 +60,7 @@ def test_catching_up_first_is_seen(indexed: GitRepo):
     """HK-5: with `sync` the answer speaks of the snapshot it made."""
     codebase = harness.codebase(indexed.root)
     now = indexed.commit("two", **{"b.py": "beta = 1\n"})
-    with looking(codebase) as look:
+    with start_status(codebase) as look:
         told = query(codebase, ASKED, QueryOptions(sync=True), look).truth
     assert told is not None
     assert told.freshness.indexed_commit == now
@@ -73,8 +73,8 @@ def test_a_broken_head_is_a_problem_and_not_an_empty_branch(indexed: GitRepo, da
     codebase = harness.codebase(indexed.root)
     with harness.view(indexed.root) as view:
         (indexed.root / ".git" / "refs" / "heads" / "main").write_text(damage)
-        with looking(codebase) as look:
-            told = freshness(codebase, view, look)
+        with start_status(codebase) as look:
+            told = assess_freshness(codebase, view, look)
     assert told.problem
     assert not told.in_sync
 
@@ -84,13 +84,13 @@ def test_no_git_and_unborn_branches(repo: GitRepo):
     repo.write("a.py", "def alpha():\n    return 1\n")
     harness.index(repo.root)
     codebase = harness.codebase(repo.root)
-    with harness.view(repo.root) as view, looking(codebase) as look:
-        told = freshness(codebase, view, look)
+    with harness.view(repo.root) as view, start_status(codebase) as look:
+        told = assess_freshness(codebase, view, look)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PATH", str(repo.root / "nowhere"))
-            with looking(codebase) as none:
+            with start_status(codebase) as none:
                 assert none is None
-                assert "not on PATH" in freshness(codebase, view, none).problem
+                assert "not on PATH" in assess_freshness(codebase, view, none).problem
     assert (told.head, told.problem, told.dirty_files) == (None, "", 1)
 
 
@@ -130,5 +130,5 @@ def test_a_dirty_file_that_is_skipped_is_not_indexed(indexed: GitRepo):
     indexed.write("latin.txt", b"caf\xe9\n")
     harness.index(indexed.root)
     with harness.view(indexed.root) as view:
-        found = freshness(harness.codebase(indexed.root), view)
+        found = assess_freshness(harness.codebase(indexed.root), view)
     assert (found.dirty_files, found.dirty_current, found.dirty_gone) == (1, 0, 0)

@@ -50,7 +50,7 @@ def told(found: Found) -> tuple[int, int, bool, bool]:
 @pytest.mark.parametrize("files", [False, True])
 def test_nothing_is_left_out_of_nothing(many: Asked, query: str, files: bool) -> None:
     """What meets a condition is found by its words, however many chunks are nearer."""
-    found = many(query, files=files).found
+    found = many(query, files=files).result
     assert told(found) == (0, 0, False, False)
 
 
@@ -65,40 +65,40 @@ def test_a_limit_does_not_hide_definitions_of_the_kind_asked_for(make: Ask, limi
 
 def test_files_left_out_are_counted(many: Asked) -> None:
     for limit in (10, 200):
-        assert told(many("path:lib", limit=limit).found) == (limit, _MANY - limit, False, True)
+        assert told(many("path:lib", limit=limit).result) == (limit, _MANY - limit, False, True)
 
 
 def test_matches_beyond_the_highest_limit_are_counted(many: Asked) -> None:
-    found = many("needle", "lexical", limit=200).found
+    found = many("needle", "lexical", limit=200).result
     assert found.left_out + len(found.hits) >= _MANY
     assert not found.at_least
-    assert told(many("token_7", "lexical", limit=200).found)[2:] == (False, True)
+    assert told(many("token_7", "lexical", limit=200).result)[2:] == (False, True)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical", "semantic"])
 def test_a_pool_is_not_presented_as_a_count(many: Asked, mode: str) -> None:
-    _, left, at_least, truncated = told(many("needle", mode).found)
+    _, left, at_least, truncated = told(many("needle", mode).result)
     assert (at_least, truncated) == (True, True)
     assert 0 < left < _MANY
 
 
 def test_all_that_vectors_offer_is_not_all_there_is(many: Asked) -> None:
-    shown, left, at_least, truncated = told(many("needle", "semantic", limit=200).found)
+    shown, left, at_least, truncated = told(many("needle", "semantic", limit=200).result)
     assert (at_least, truncated) == (True, True)
     assert left >= 1
     assert shown + left <= 2 * _MANY
 
 
 def test_exact_modes_count_exactly(many: Asked) -> None:
-    assert told(many("needle", "regex", limit=20).found) == (20, _MANY - 20, False, True)
-    assert told(many("token", "symbol", limit=20).found) == (20, _MANY - 20, False, True)
-    assert told(many("token_7", "symbol", limit=1).found) == (1, 10, False, True)
-    assert told(many("token_77", "symbol").found) == (1, 0, False, False)
+    assert told(many("needle", "regex", limit=20).result) == (20, _MANY - 20, False, True)
+    assert told(many("token", "symbol", limit=20).result) == (20, _MANY - 20, False, True)
+    assert told(many("token_7", "symbol", limit=1).result) == (1, 10, False, True)
+    assert told(many("token_77", "symbol").result) == (1, 0, False, False)
 
 
 def test_complete_answers_say_so(shop: Asked) -> None:
     for mode in ("lexical", "hybrid", "semantic", "symbol", "regex"):
-        assert told(shop("refund", mode, limit=100).found)[1:] == (0, False, False), mode
+        assert told(shop("refund", mode, limit=100).result)[1:] == (0, False, False), mode
 
 
 def test_only_a_limit_that_cut_and_can_be_raised_is_to_be_raised(search) -> None:
@@ -113,7 +113,7 @@ def test_the_size_of_an_answer_is_named_when_it_cut(make: Ask) -> None:
     config = f"{_FAKE['.gitindex.toml']}[query]\nmax_answer_chars = 2000\n"
     files = {f"part{at}.py": f"def token_{at}():\n    return 'needle'\n" for at in range(40)}
     asked = make({".gitindex.toml": config, **files})
-    found = asked("path:part", limit=30).found
+    found = asked("path:part", limit=30).result
     assert len(found.hits) + found.left_out == 40
     assert "max_answer_chars is 2,000" in found.notes[0]
     text = cli("search", "--path", str(asked.repo.root), "path:part", "--limit", "30").out
@@ -144,15 +144,15 @@ def test_conditions_alone_are_something(shop: Asked) -> None:
 
 
 def test_words_that_no_file_has_are_told(shop: Asked) -> None:
-    found = shop("shoppingkart").found
+    found = shop("shoppingkart").result
     assert found.hits
     assert found.nearest_only
     assert "no indexed file contains shoppingkart" in found.notes[0]
     assert "shoppingcart" in found.suggestions
-    filtered = shop("shoppingkart path:shop").found
+    filtered = shop("shoppingkart path:shop").result
     assert "no file that passes the filters contains shoppingkart" in filtered.notes[0]
     for text, mode in (("cart", "hybrid"), ("path:shop", "hybrid"), ("shoppingkart", "semantic")):
-        assert not shop(text, mode).found.nearest_only, (text, mode)
+        assert not shop(text, mode).result.nearest_only, (text, mode)
 
 
 def test_words_that_no_file_has_are_told_to_everybody(shop: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,22 +186,22 @@ def test_a_matching_line_is_named_after_the_definition_around_it(make: Ask) -> N
 
 
 def test_an_unknown_kind_is_named_with_the_known_ones(shop: Asked) -> None:
-    for found in (shop("carts kind:bogus").found, shop("carts", kinds=("bogus",)).found):
+    for found in (shop("carts kind:bogus").result, shop("carts", kinds=("bogus",)).result):
         assert not found.hits
         (note,) = found.notes
         assert "bogus" in note
         assert "function" in note
         assert "test" in note
         assert not found.suggestions
-    assert not shop("zzz kind:function", "lexical").found.notes
+    assert not shop("zzz kind:function", "lexical").result.notes
 
 
 def test_filters_that_were_not_applied_are_told(shop: Asked) -> None:
-    assert "--glob" in shop("path:shop def refund", "regex").found.notes[0]
-    assert not shop("nowhere at all", "regex").found.notes
-    assert "only filters" in shop("sym:refund", "semantic").found.notes[0]
-    assert "only filters" in shop("lang:python", "symbol").found.notes[0]
-    assert shop("sym:refund", "symbol").found.hits
+    assert "--glob" in shop("path:shop def refund", "regex").result.notes[0]
+    assert not shop("nowhere at all", "regex").result.notes
+    assert "only filters" in shop("sym:refund", "semantic").result.notes[0]
+    assert "only filters" in shop("lang:python", "symbol").result.notes[0]
+    assert shop("sym:refund", "symbol").result.hits
 
 
 def test_words_with_a_minus_are_part_of_the_query(shop: Asked, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ def test_a_failing_tool_leaves_everything_as_it_was(project: Project, name: str)
     assert failed.next
     assert everything(project) == before
     assert not any(project.codebase.layout.staging.iterdir())
-    listed = refresh_jobs.listing(project.codebase)["jobs"][0]
+    listed = refresh_jobs.list_jobs(project.codebase)["jobs"][0]
     assert (listed["status"], listed["error"].partition(":")[0]) == ("failed", failure.diagnosis)
     project.answer()
     assert project.refresh().status == "ok", "and it does not stand in the way of the next one"
@@ -115,7 +115,7 @@ def test_a_missing_tool_is_unavailable_not_an_error_of_the_index(project: Projec
     assert (report.status, missing.outcome, missing.diagnosis) == ("failed", "unavailable", "missing_tool")
     assert "indexers install" in missing.next
     assert everything(project) == before
-    assert [job["status"] for job in refresh_jobs.listing(project.codebase)["jobs"]] == ["completed"]
+    assert [job["status"] for job in refresh_jobs.list_jobs(project.codebase)["jobs"]] == ["completed"]
 
 
 HOSTILE = {

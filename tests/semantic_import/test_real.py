@@ -19,7 +19,7 @@ import pytest
 from gitindex.config import Environment
 from gitindex.navigate.fact_queries import CALLABLES, CONTAINERS, Definition
 from gitindex.navigate.layer import Layers
-from gitindex.ops.answers.gated_read import ReadOptions, reading
+from gitindex.ops.answers.gated_read import ReadOptions, open_reading
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.exact.indexer_tools import install
 from gitindex.ops.exact.refresh import RefreshOptions, RefreshReport, refresh
@@ -143,7 +143,7 @@ def compare(codebase: Codebase, truth: Truth, calls: Calls | None, show: Callabl
     """Every global occurrence that is not demoted is found, none is invented: in the store, by refs, by callgraph."""
     stored = Stored(codebase, truth)
     assert sum(stored.counts.values()) == truth.total
-    with reading(codebase, ReadOptions()) as read:
+    with open_reading(codebase, ReadOptions()) as read:
         layers = read.layers()
         asked, answered = compare_references(layers, truth, stored)
         edges = compare_calls(layers, truth, stored, calls)

@@ -247,7 +247,7 @@ def test_two_requests_share_one_run(project: Project):
         asked = [pool.submit(kill_at, "no.step", *variables.values()) for _ in range(2)]
         assert [item.result() for item in asked] == [0, 0]
     assert len(project.tool.calls) == 1
-    assert [job["status"] for job in refresh_jobs.listing(project.codebase)["jobs"]] == ["completed"]
+    assert [job["status"] for job in refresh_jobs.list_jobs(project.codebase)["jobs"]] == ["completed"]
 
 
 def test_a_damaged_queue_is_named(project: Project):
@@ -257,6 +257,6 @@ def test_a_damaged_queue_is_named(project: Project):
     for name in ("-wal", "-shm"):
         Path(f"{project.codebase.layout.control}{name}").unlink(missing_ok=True)
     with pytest.raises(SemanticError) as caught:
-        refresh_jobs.listing(project.codebase)
+        refresh_jobs.list_jobs(project.codebase)
     assert caught.value.hint == "gitindex repair"
     assert len(places(project)) == 3

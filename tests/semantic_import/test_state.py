@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.ops.answers.gated_read import ReadOptions
-from gitindex.ops.exact.edit_gate import file_states
+from gitindex.ops.exact.edit_gate import read_file_states
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.view.snapshot import open_active
 from tests.scip import writer
@@ -17,7 +17,7 @@ ALL = ("shapes.py", "report.py", "other.py", "README.md")
 
 
 def states(project: Project, *paths: str, **more: str) -> dict:
-    answer = file_states(project.codebase, paths or ALL, ReadOptions(), **more)
+    answer = read_file_states(project.codebase, paths or ALL, ReadOptions(), **more)
     return {
         **answer,
         "states": {item["path"]: (item["freshness"], item["certainty"]) for item in answer["files"]},

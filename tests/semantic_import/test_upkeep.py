@@ -14,7 +14,7 @@ from gitindex.ops.answers.structural_answers import find_references
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain.repair import repair_store
 from gitindex.ops.sharing.build import build
-from gitindex.ops.sharing.build_area import open_area
+from gitindex.ops.sharing.build_area import open_build_area
 from gitindex.ops.sharing.build_options import BuildOptions
 from gitindex.ops.syncing.sync import SyncOptions, sync
 from gitindex.view.snapshot import open_active
@@ -59,7 +59,7 @@ def test_a_build_carries_exact_facts(project: Project):
     environment = project.codebase.environment
     done = build(project.repo.root, environment, BuildOptions(workers=1))
     assert [item["commit"] for item in done.semantic] == [done.commit]
-    codebase, _ = open_area(project.repo.root, environment, "HEAD")
+    codebase, _ = open_build_area(project.repo.root, environment, "HEAD")
     with open_active(codebase.layout) as view:
         assert len(list(view.scip.positions(DISC))) == 3
         assert check.inspect(view) == []

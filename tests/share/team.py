@@ -22,7 +22,7 @@ from gitindex.ops.sharing.build_options import BuildOptions, BuildReport
 from gitindex.ops.sharing.fetch import FetchOptions, fetch
 from gitindex.ops.sharing.fetch_report import FetchReport
 from gitindex.ops.sharing.push import PushOptions, PushReport, push
-from gitindex.ops.sharing.trusted_keys import Wish
+from gitindex.ops.sharing.trusted_keys import PinRequest
 from gitindex.remote.connect import open_transport
 from gitindex.remote.remote_layout import Names
 from gitindex.remote.transport import Patience, RemoteOptions, Transport, get
@@ -86,7 +86,9 @@ class Team:
 
     def build(self, rev: str = "HEAD", environment: Environment | None = None, **options) -> BuildReport:
         return build(
-            self.origin.root, environment or self.ci, BuildOptions(rev, semantic=False, workers=1, **options)
+            self.origin.root,
+            environment or self.ci,
+            BuildOptions(rev, exact_facts=False, workers=1, **options),
         )
 
     def push(self, rev: str = "HEAD", environment: Environment | None = None, **options) -> PushReport:
@@ -106,7 +108,7 @@ class Team:
 
     def trust(self, repo: GitRepo, *files: Path, environment: Environment | None = None, **wish) -> None:
         public = trusted_keys.load_keys(files or [self.where / "key.pub"])
-        trusted_keys.add(repo.root, environment or self.mate, Wish(public, **wish))
+        trusted_keys.add(repo.root, environment or self.mate, PinRequest(public, **wish))
 
     def fetch(self, repo: GitRepo, environment: Environment | None = None, **options) -> FetchReport:
         found = {"workers": 1, "patience": RESTLESS, **options}
@@ -149,7 +151,7 @@ def unpacked(data: bytes) -> bytes:
 
 def pinned(team: Team, repo: GitRepo, environment: Environment | None = None):
     """What is in force in a clone."""
-    return trusted_keys.known(repo.root, environment or team.mate).trust
+    return trusted_keys.read_trust(repo.root, environment or team.mate).trust
 
 
 def many_files(count: int) -> Iterator[tuple[str, str]]:

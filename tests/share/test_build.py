@@ -12,7 +12,7 @@ from gitindex.lifecycle import retention
 from gitindex.lifecycle.digest import digest
 from gitindex.ops.sharing import build as building
 from gitindex.ops.sharing.build import build
-from gitindex.ops.sharing.build_area import built, open_area
+from gitindex.ops.sharing.build_area import find_build, open_build_area
 from gitindex.ops.sharing.build_options import BuildOptions
 from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
@@ -23,9 +23,9 @@ from tests.share.team import Team, tree
 
 
 def digest_of_build(repo: GitRepo, environment, rev: str = "HEAD"):
-    codebase, at = open_area(repo.root, environment, rev)
+    codebase, at = open_build_area(repo.root, environment, rev)
     with SnapshotView(
-        codebase.layout, built(codebase, at.commit or ""), None, Verifier(codebase.layout)
+        codebase.layout, find_build(codebase, at.commit or ""), None, Verifier(codebase.layout)
     ) as view:
         return digest(view)
 
@@ -61,7 +61,7 @@ def test_settings_come_from_the_commit(team: Team):
 def test_bare_repositories(team: Team):
     bare = team.where / "bare.git"
     subprocess.run(["git", "clone", "-q", "--bare", str(team.origin.root), str(bare)], check=True)
-    made = build(bare, team.ci, BuildOptions(semantic=False, workers=1))
+    made = build(bare, team.ci, BuildOptions(exact_facts=False, workers=1))
     assert made.counts["files"] == 4
     assert digest_of_build(GitRepo(bare), team.ci) == team.clean(team.clone())
 
@@ -95,7 +95,7 @@ def test_the_base_is_the_nearest_ancestor(team: Team):
 
 def test_a_damaged_local_build_is_not_a_base(team: Team):
     team.build()
-    codebase, _ = open_area(team.origin.root, team.ci, "HEAD")
+    codebase, _ = open_build_area(team.origin.root, team.ci, "HEAD")
     victim = next(codebase.layout.segments.rglob("facts.sqlite"))
     victim.write_bytes(b"x" * victim.stat().st_size)
     team.commit("B", **{"b.py": "def beta(): pass\n"})
@@ -160,6 +160,6 @@ def test_builds_do_not_pile_up(team: Team, monkeypatch: pytest.MonkeyPatch):
     for number in range(9):
         team.commit(f"{number}", **{"b.py": f"def beta(): return {number}\n"})
         team.build()
-    layout = open_area(team.origin.root, team.ci, "HEAD")[0].layout
+    layout = open_build_area(team.origin.root, team.ci, "HEAD")[0].layout
     assert len(manifests.list_ids(layout)) <= 7
     team.push()

@@ -10,7 +10,7 @@ import pytest
 
 from gitindex.errors import GitindexError
 from gitindex.ops.sharing import remote_session, trusted_keys
-from gitindex.ops.sharing.trusted_keys import Wish
+from gitindex.ops.sharing.trusted_keys import PinRequest
 from gitindex.remote.transport import Patience, RemoteOptions
 from tests.gitrepo import GitRepo
 from tests.remote.faults import FaultProxy
@@ -30,7 +30,7 @@ def faulty(
     with FaultProxy(moto_server.endpoint) as proxy:
         team.trust(repo)
         through = replace(team.mate, endpoint=proxy.endpoint)
-        trusted_keys.add(repo.root, through, Wish(remote=team.url))
+        trusted_keys.add(repo.root, through, PinRequest(remote=team.url))
         team.fetch(repo, through)
         team.commit("B", **{"b.py": "def beta(): pass\n", "new.py": "def new(): pass\n"})
         team.publish()

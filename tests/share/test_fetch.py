@@ -13,7 +13,7 @@ from gitindex.lifecycle import compact
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Origin
 from gitindex.model.proof import Outcome
-from gitindex.ops.answers.answer_truths import truth
+from gitindex.ops.answers.answer_truths import assess_truth
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain.audit import audit
 from gitindex.ops.sharing.fetch import FetchOptions, fetch
@@ -209,7 +209,7 @@ def _told(team: Team, repo: GitRepo) -> str:
     view = open_active(codebase.layout)
     assert view is not None
     with view:
-        return truth(codebase, view).line()
+        return assess_truth(codebase, view).summary_line()
 
 
 def test_a_proposed_id_serves_shallow_clones(team: Team):

@@ -10,7 +10,7 @@ from gitindex.errors import RemoteMissing, Untrusted, UsageError
 from gitindex.git.repo import discover
 from gitindex.lifecycle import compact
 from gitindex.ops.sharing import build_base
-from gitindex.ops.sharing.build_area import built, open_area
+from gitindex.ops.sharing.build_area import find_build, open_build_area
 from gitindex.trust import keys
 from tests.gitrepo import GitRepo
 from tests.share.team import Team, unpacked
@@ -92,8 +92,8 @@ def test_a_build_that_was_killed_before_it_was_pure_is_not_pushed(
     with pytest.raises(UsageError, match="was not built here"):
         runner.push()
     assert runner.build().base == "published"
-    codebase, at = open_area(repo.root, runner.ci, "HEAD")
-    assert built(codebase, at.commit or "").tombstone_count == 0
+    codebase, at = open_build_area(repo.root, runner.ci, "HEAD")
+    assert find_build(codebase, at.commit or "").tombstone_count == 0
 
 
 def test_an_ancestor_is_better_than_a_newer_stranger(team: Team):
@@ -122,7 +122,7 @@ def test_a_forged_snapshot_elsewhere_is_no_base(team: Team):
     """RE-4: without the commit here the signature still has to be a trusted one, and about the very commit."""
     old, repo = rewrite(team)
     runner = on_runner(team, repo)
-    fingerprint = open_area(repo.root, runner.ci, "HEAD")[0].fingerprint
+    fingerprint = open_build_area(repo.root, runner.ci, "HEAD")[0].fingerprint
     transport, names = team.transport, team.names
     genuine = team.objects()[names.manifest(fingerprint, old)]
     transport.delete(names.manifest(fingerprint, old))

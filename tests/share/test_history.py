@@ -41,7 +41,7 @@ def flask(rclone_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         shutil.copytree(sources(release, tmp_path / "cache"), team.origin.root, dirs_exist_ok=True)
         team.commit(release)
-        build(team.origin.root, team.ci, BuildOptions(semantic=False))
+        build(team.origin.root, team.ci, BuildOptions(exact_facts=False))
         push(team.origin.root, team.ci, PushOptions(patience=RESTLESS))
     return team
 

@@ -15,7 +15,7 @@ from gitindex.lifecycle import maintenance_due
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.sharing import push_checks
 from gitindex.ops.sharing.build import build
-from gitindex.ops.sharing.build_area import built, open_area
+from gitindex.ops.sharing.build_area import find_build, open_build_area
 from gitindex.ops.sharing.build_options import BuildOptions
 from gitindex.ops.sharing.push import push
 from gitindex.remote import collection
@@ -149,7 +149,7 @@ def test_a_clone_asks_its_remote_s_branches(team: Team):
     """A local branch of an allowed name is not the remote's branch."""
     clone = team.clone()
     clone.commit("unpushed", **{"x.py": "x = 1\n"})
-    build(clone.root, team.ci, BuildOptions(semantic=False, workers=1))
+    build(clone.root, team.ci, BuildOptions(exact_facts=False, workers=1))
     with pytest.raises(PublishBlocked, match='is not on "origin/main"') as refused:
         push(clone.root, team.ci)
     assert refused.value.hint == "git push"
@@ -253,9 +253,9 @@ def test_many_publishers_at_once(anywhere: Team):
 def test_a_snapshot_that_is_not_the_commit_is_stopped(team: Team):
     """The last look before a push: flags, tree and every file."""
     team.build()
-    codebase, at = open_area(team.origin.root, team.ci, "HEAD")
+    codebase, at = open_build_area(team.origin.root, team.ci, "HEAD")
     assert at.commit is not None
-    manifest = built(codebase, at.commit)
+    manifest = find_build(codebase, at.commit)
     changes = [
         replace(manifest, git=replace(manifest.git, dirty=True)),
         replace(manifest, git=replace(manifest.git, untracked_included=True)),
@@ -285,7 +285,7 @@ def test_condemned_objects_are_written_again(team: Team):
 
 def test_a_damaged_build_is_not_pushed(team: Team):
     team.build()
-    codebase, _ = open_area(team.origin.root, team.ci, "HEAD")
+    codebase, _ = open_build_area(team.origin.root, team.ci, "HEAD")
     victim = next(codebase.layout.lexicals.rglob("*.store"))
     victim.write_bytes(victim.read_bytes()[:-1] + b"x")
     with pytest.raises(GitindexError) as refused:
@@ -306,4 +306,4 @@ def test_builds_are_compacted_before_readers_have_to(team: Team):
     team.trust(clone)
     team.fetch(clone)
     assert team.digest(clone) == team.clean(clone)
-    assert len(manifests.list_ids(open_area(team.origin.root, team.ci, "HEAD")[0].layout)) > 0
+    assert len(manifests.list_ids(open_build_area(team.origin.root, team.ci, "HEAD")[0].layout)) > 0

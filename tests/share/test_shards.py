@@ -9,7 +9,7 @@ import pytest
 from gitindex.errors import PublishBlocked, UsageError
 from gitindex.lifecycle import check
 from gitindex.lifecycle.digest import digest
-from gitindex.ops.sharing.build_area import built, open_area
+from gitindex.ops.sharing.build_area import find_build, open_build_area
 from gitindex.ops.sharing.build_options import Shard
 from gitindex.ops.sharing.merge import merge
 from gitindex.store.integrity import Verifier
@@ -39,8 +39,8 @@ def test_merged_shards_equal_a_whole_build(team: Team):
     shards(team, 3, team.where / "out")
     merged = merge(team.origin.root, team.ci, [team.where / "out"])
     assert merged.shards == 3
-    codebase, at = open_area(team.origin.root, team.ci, "HEAD")
-    manifest = built(codebase, at.commit or "")
+    codebase, at = open_build_area(team.origin.root, team.ci, "HEAD")
+    manifest = find_build(codebase, at.commit or "")
     clone = team.clone()
     with SnapshotView(codebase.layout, manifest, None, Verifier(codebase.layout)) as view:
         found = digest(view)

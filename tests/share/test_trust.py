@@ -8,7 +8,7 @@ import pytest
 
 from gitindex.errors import RemoteUnavailable, Untrusted, UsageError
 from gitindex.ops.sharing import trusted_keys
-from gitindex.ops.sharing.trusted_keys import Wish
+from gitindex.ops.sharing.trusted_keys import PinRequest
 from gitindex.trust import envelope as envelopes
 from gitindex.trust import keys
 from gitindex.trust.revoked import is_revoked
@@ -152,7 +152,7 @@ def test_a_changed_endpoint_is_confirmed_like_a_changed_key(team: Team):
     repo = team.clone()
     url = "s3://bucket/prefix"
     here = replace(team.mate, remote=url, endpoint="https://good.example")
-    trusted_keys.add(repo.root, here, Wish(trusted_keys.load_keys([team.where / "key.pub"]), url))
+    trusted_keys.add(repo.root, here, PinRequest(trusted_keys.load_keys([team.where / "key.pub"]), url))
     with pytest.raises(Untrusted, match=r"evil\.example") as refused:
         team.fetch(repo, replace(here, endpoint="https://evil.example"))
     assert refused.value.hint == f"gitindex trust add --remote {url}"
@@ -185,7 +185,7 @@ def test_an_unreachable_remote_leaves_everything_as_it_was(team: Team):
     team.fetch(repo)
     before = team.store()
     gone = (team.where / "missing" / "remote").as_uri()
-    trusted_keys.add(repo.root, team.mate, Wish(remote=gone))
+    trusted_keys.add(repo.root, team.mate, PinRequest(remote=gone))
     with pytest.raises(RemoteUnavailable) as failed:
         team.fetch(repo, replace(team.mate, remote=gone))
     assert failed.value.exit_code == 6

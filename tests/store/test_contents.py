@@ -128,7 +128,7 @@ def test_a_publish_checks_what_it_wrote(change: Change, indexed: GitRepo):
         harness.index(indexed.root)
     assert manifests.list_ids(layout) == before
     harness.index(indexed.root)
-    assert harness.audited(indexed.root).clean
+    assert harness.audited(indexed.root).is_clean
 
 
 def recount(repo: GitRepo, change: Callable[[Manifest], Manifest]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.store import log, store_state, stores
+from gitindex.store import log, state_file, stores
 from gitindex.store.layout import Layout, store_id
 from tests import harness
 from tests.gitrepo import GitRepo
@@ -94,7 +94,7 @@ def test_last_use_is_remembered_at_most_hourly(indexed: GitRepo):
     layout = harness.codebase(indexed.root).layout
     age(layout, 0.5 / 24)
     before = layout.last_used.stat().st_mtime_ns
-    store_state.touch_last_used(layout)
+    state_file.touch_last_used(layout)
     harness.index(indexed.root)
     assert layout.last_used.stat().st_mtime_ns == before
     age(layout, 2 / 24)

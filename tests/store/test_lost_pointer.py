@@ -49,7 +49,7 @@ def test_no_pointer_and_no_manifest_is_corrupt(lose, layout: Layout, repo: GitRe
     status = harness.cli("status", *at)
     assert (status.code, status.json["status"]) == (4, "corrupt")
     assert harness.cli("repair", *at).json["scope"] == "full"
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_a_missing_pointer_is_listed(layout: Layout, repo: GitRepo):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import StoreNotShareable, UsageError
-from gitindex.ops.codebase import fresh_state, open_codebase
-from gitindex.ops.syncing.maintenance import after_sync
+from gitindex.ops.codebase import initial_store_state, open_codebase
+from gitindex.ops.syncing.maintenance import maintain_after_sync
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.store import capability, stores
@@ -48,7 +48,7 @@ def exercise(repo: GitRepo, *, shared: bool) -> Path:
     sync(codebase, SyncOptions(workers=1))
     repo.commit("two", **{"a.py": "A = 2\n"})
     sync(codebase, SyncOptions(workers=1))
-    after_sync(codebase)
+    maintain_after_sync(codebase)
     if not shared:
         for command in ("compact", "gc", "repair", "status", "audit"):
             assert harness.cli(command, "--path", str(repo.root)).code == 0
@@ -111,7 +111,7 @@ def test_the_capability_check(repo: GitRepo, tmp_path: Path):
     """ST-3: exclusive create, read back and rename are tried; nothing of it is left behind."""
     repo.commit("one", **{"a.py": "A = 1\n"})
     codebase = open_codebase(repo.root, harness.environment(), shared=True)
-    stores.create(codebase.layout, fresh_state(codebase))
+    stores.create(codebase.layout, initial_store_state(codebase))
     capability.check_shareable(codebase.layout)
     assert [path.name for path in codebase.layout.locks.iterdir()] == ["readers.lock"]
 
@@ -120,7 +120,7 @@ def test_network_file_systems_are_refused(repo: GitRepo, monkeypatch: pytest.Mon
     """ST-3: a shared store needs a local file system; the message says which one it found."""
     repo.commit("one", **{"a.py": "A = 1\n"})
     codebase = open_codebase(repo.root, harness.environment(), shared=True)
-    stores.create(codebase.layout, fresh_state(codebase))
+    stores.create(codebase.layout, initial_store_state(codebase))
     monkeypatch.setattr(capability, "filesystem_type", lambda _path: "nfs4")
     with pytest.raises(StoreNotShareable, match="nfs4"):
         capability.check_shareable(codebase.layout)

@@ -76,7 +76,7 @@ def test_a_writer_in_its_publish(layout: Layout, repo: GitRepo, home: Path, tmp_
     with stopped_at("publish.install", "sync", repo, home) as writer:
         check_kept(tmp_path, layout, f"pid {writer.pid}")
         assert stopping.resume(writer) == "done"
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
     assert collect(tmp_path)["removed"] == [layout.id]
     assert not layout.base.exists()
 
@@ -88,7 +88,7 @@ def test_the_first_publish_of_a_store(repo: GitRepo, home: Path, tmp_path: Path)
     with stopped_at("publish.facts", "sync", repo, home) as writer:
         assert collect(tmp_path)["busy"][0]["store_id"] == layout.id
         assert stopping.resume(writer) == "done"
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_a_builder_without_a_lease(layout: Layout, repo: GitRepo, home: Path, tmp_path: Path):

@@ -268,7 +268,7 @@ def test_ids_grow_though_the_clock_went_back(repo: GitRepo, monkeypatch: pytest.
     assert done is not None
     published += [done.snapshot_id, harness.index(repo.root, full=True).snapshot_id]
     assert published == sorted(set(published))
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_a_compaction_that_a_sync_overtook_is_the_newest(repo: GitRepo):
@@ -281,7 +281,7 @@ def test_a_compaction_that_a_sync_overtook_is_the_newest(repo: GitRepo):
     assert done is not None
     assert done.rebased
     assert manifests.list_ids(layout)[0] == done.snapshot_id
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_a_lost_pointer_among_ids_of_a_wrong_clock(repo: GitRepo, monkeypatch: pytest.MonkeyPatch):

@@ -153,7 +153,7 @@ def test_a_long_life_ends_with_ten_minutes(repo: GitRepo, monkeypatch: pytest.Mo
     ran = harness.cli("gc", "--json", "--path", str(repo.root))
     assert (ran.code, len(ran.json["kept"])) == (0, 9)
     assert len(gc.collect(layout, now=shifted(0, 10 * MINUTE)).plan.kept) == KEEP_AT_LEAST
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_the_clock_goes_back_two_hours(repo: GitRepo):

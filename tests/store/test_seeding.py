@@ -35,9 +35,9 @@ def test_a_second_worktree_copies_nothing(repo: GitRepo, tmp_path: Path):
     assert all(second[path] == first[path] for path in shared)
     linked = {inode for path, inode in second.items() if path.startswith("lexical/")} & set(first.values())
     assert len(linked) >= 5, "the lexical index is a clone too"
-    assert harness.audited(side).clean
+    assert harness.audited(side).is_clean
     assert harness.digest_of(side) == harness.clean_digest(side, tmp_path / "scratch")
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
     assert harness.cli("status", "--json", "--path", str(side)).json["trust"]["origin"] == "seeded"
 
 
@@ -65,7 +65,7 @@ def test_a_damaged_sibling_is_not_used(repo: GitRepo, tmp_path: Path):
     repo.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     report = harness.index(tmp_path / "side")
     assert report.seeded_from is None
-    assert harness.audited(tmp_path / "side").clean
+    assert harness.audited(tmp_path / "side").is_clean
 
 
 def test_stores_live_apart_after_seeding(repo: GitRepo, tmp_path: Path):
@@ -81,4 +81,4 @@ def test_stores_live_apart_after_seeding(repo: GitRepo, tmp_path: Path):
     assert harness.cli("gc", "--stores", "--days", "0", "--path", str(tmp_path / "side")).code == 0
     assert not harness.codebase(repo.root).layout.base.exists()
     assert harness.digest_of(tmp_path / "side") == before
-    assert harness.audited(tmp_path / "side").clean
+    assert harness.audited(tmp_path / "side").is_clean

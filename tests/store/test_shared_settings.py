@@ -79,7 +79,7 @@ def test_clean_only_is_in_sync_with_its_commit(working: GitRepo, home: Path):
     assert (status["in_sync"], status["pending"], status["dirty_files"]) == (True, 0, 1)
     assert harness.cli("sync", *at).json["noop"]
     assert harness.cli("search", "edited", "--sync", *at).json["freshness"]["dirty_files"] == 1
-    assert harness.audited(working.root).clean
+    assert harness.audited(working.root).is_clean
     assert harness.cli("audit", "--rebuild", *at).code == 0
     working.git("commit", "-q", "-am", "two")
     assert find_names(working) == {"edited"}

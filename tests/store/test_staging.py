@@ -59,7 +59,7 @@ def test_the_next_writer_removes_what_a_dead_one_left(step: str, repo: GitRepo, 
     assert list(layout.staging.iterdir())
     harness.index(repo.root)
     assert list(layout.staging.iterdir()) == []
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 @pytest.mark.parametrize("epoch", [0, 3])
@@ -148,4 +148,4 @@ def test_a_compaction_at_work_outlives_other_writers(repo: GitRepo, home: Path):
     finally:
         stopping.end(child)
     assert list(layout.staging.iterdir()) == []
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean

@@ -57,7 +57,7 @@ def test_gc_keeps_the_active_and_what_it_references(repo: GitRepo):
     assert len(manifests.list_ids(layout)) == retention.KEEP_AT_LEAST
     assert len(list(layout.segments.iterdir())) == 8
     assert harness.digest_of(repo.root) == before
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_gc_waits_for_readers_and_writers(repo: GitRepo):
@@ -91,7 +91,7 @@ def test_compaction_merges_and_changes_nothing(repo: GitRepo):
     assert (report.segments_before, report.segments_after, report.rebased) == (6, 1, False)
     assert report.tombstones_before > 0
     assert harness.digest_of(repo.root) == before
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
     assert compact.compact(layout) is None
     assert harness.cli("compact", "--json", "--path", str(repo.root)).json["noop"]
 
@@ -113,7 +113,7 @@ def test_compaction_rebases_on_what_was_published_meanwhile(repo: GitRepo, tmp_p
     assert report is not None
     assert report.rebased
     assert report.segments_after < report.segments_before
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
     assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
     assert harness.index(repo.root).noop
     compact.compact(layout)
@@ -126,17 +126,17 @@ def test_compaction_gives_way_to_a_reindex(repo: GitRepo):
     layout = harness.codebase(repo.root).layout
     with once_at("compact.publish", lambda: harness.index(repo.root, full=True)), pytest.raises(LeaseHeld):
         compact.compact(layout)
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 @pytest.mark.slow
 def test_compaction_happens_when_overdue(repo: GitRepo):
     """SN-8: 48 segments, by the sync that brings the 48th."""
     history(repo, maintenance_due.OVERDUE_SEGMENTS)
-    assert maintenance.after_sync(harness.codebase(repo.root)).compacted
+    assert maintenance.maintain_after_sync(harness.codebase(repo.root)).compacted
     with harness.view(repo.root) as view:
         assert len(view.manifest.segments) == 1
-    assert harness.audited(repo.root).clean
+    assert harness.audited(repo.root).is_clean
 
 
 def test_overdue_is_a_matter_of_counts(repo: GitRepo, monkeypatch: pytest.MonkeyPatch):

@@ -215,7 +215,7 @@ def _answers(where: Path) -> Iterator[tuple[str, Sample]]:
     sync(codebase, SyncOptions(workers=1))
     stored = [[_facts(found), plain_chunks(found)] for found in map(extract_project_file, PROJECT)]
     for text, mode, whole in QUESTIONS:
-        hits = query(codebase, Request(text, mode, files=whole)).found.hits
+        hits = query(codebase, Request(text, mode, files=whole)).result.hits
         name = f"{text} ({mode}{', files' if whole else ''})"
         yield (
             name,

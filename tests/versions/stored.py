@@ -40,7 +40,7 @@ from gitindex.semantic import control_database
 from gitindex.semantic.decode import Decoded
 from gitindex.store import sealed_json
 from gitindex.store.lease import LeaseState
-from gitindex.store.store_state import IndexingProgress, StoreState
+from gitindex.store.state_file import IndexingProgress, StoreState
 from gitindex.trust import claim as claims
 from gitindex.trust import pinjson
 from gitindex.trust.pins import RepositoryTrust, RevokedKey, TrustedKey

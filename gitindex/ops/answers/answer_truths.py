@@ -10,13 +10,13 @@ from gitindex.model.frozen import field, frozen
 from gitindex.model.manifest import Manifest
 from gitindex.model.records import OverlayEntry
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.syncing.worktree_status import Look, as_indexed, present
+from gitindex.ops.syncing.worktree_status import EarlyStatus, count_indexed, read_status
 from gitindex.store.layout import pin_file
 from gitindex.view.snapshot import SnapshotView
 
 
 @frozen
-class Freshness:
+class IndexFreshness:
     """Indexed against present. `dirty_files` are working-tree differences to HEAD, indexed or not."""
 
     indexed_commit: str | None
@@ -53,75 +53,91 @@ class Trust:
 
 @frozen
 class Truth:
-    freshness: Freshness
+    freshness: IndexFreshness
     coverage: Coverage
     trust: Trust
 
     def to_json(self) -> dict[str, object]:
         return {name: asdict(getattr(self, name)) for name in ("freshness", "coverage", "trust")}
 
-    def line(self) -> str:
+    def summary_line(self) -> str:
         """`indexed 3f2c1a9 (2 commits behind HEAD, 1 dirty file) · 2,929 of 2,941 files · built here`."""
-        return f"{_fresh_text(self.freshness)} · {_coverage_text(self.coverage)} · {_trust_text(self.trust)}"
+        return (
+            f"{_freshness_text(self.freshness)} · {_coverage_text(self.coverage)} · {_trust_text(self.trust)}"
+        )
 
 
-def truth(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> Truth:
-    return Truth(freshness(codebase, view, look), coverage(view.manifest), trust(codebase, view.manifest))
+def assess_truth(codebase: Codebase, view: SnapshotView, early_status: EarlyStatus | None = None) -> Truth:
+    return Truth(
+        assess_freshness(codebase, view, early_status),
+        assess_coverage(view.manifest),
+        assess_trust(codebase, view.manifest),
+    )
 
 
-def freshness(codebase: Codebase, view: SnapshotView, look: Look | None = None) -> Freshness:
-    """From `look` or a fresh one. Never fails: when git cannot say, that is what the answer says."""
-    was = view.manifest.git
-    scanned = was.failure.message if was.failure else ""
+def assess_freshness(
+    codebase: Codebase, view: SnapshotView, early_status: EarlyStatus | None = None
+) -> IndexFreshness:
+    """From `early_status` or a fresh one. Never fails: when git cannot say, that is what the answer says."""
+    indexed_state = view.manifest.git
+    scanned = indexed_state.failure.message if indexed_state.failure else ""
     if codebase.repo is None:
-        return Freshness(None, None, in_sync=True, commits_behind=None, dirty_files=0, dirty_indexed=False)
+        return IndexFreshness(
+            None, None, in_sync=True, commits_behind=None, dirty_files=0, dirty_indexed=False
+        )
     try:
-        now, dirty = present(codebase, codebase.repo, view.manifest.snapshot_id, look)
-        behind = 0 if now == was.head_sha else _behind(codebase, was.head_sha, now)
+        head_commit, dirty = read_status(codebase, codebase.repo, view.manifest.snapshot_id, early_status)
+        behind = (
+            0
+            if head_commit == indexed_state.head_sha
+            else _count_behind(codebase, indexed_state.head_sha, head_commit)
+        )
     except GitError as error:
-        return Freshness(
-            was.head_sha,
+        return IndexFreshness(
+            indexed_state.head_sha,
             None,
             in_sync=False,
             commits_behind=None,
             dirty_files=0,
-            dirty_indexed=was.dirty,
+            dirty_indexed=indexed_state.dirty,
             problem=error.message,
             scanned=scanned,
             next=error.hint or "git fsck",
         )
-    same = now == was.head_sha and not dirty and not was.dirty and not scanned
-    overlay = _overlay(view) if was.dirty else {}
+    in_sync = head_commit == indexed_state.head_sha and not dirty and not indexed_state.dirty and not scanned
+    overlay = _read_overlay(view) if indexed_state.dirty else {}
     paths = {entry.path.decode("utf-8", "replace") for entry in dirty}
-    held = {path: overlay[path] for path in paths & overlay.keys() if _is_held(view, path)}
-    return Freshness(
-        was.head_sha,
-        now,
-        same,
+    indexed_entries = {path: overlay[path] for path in paths & overlay.keys() if _is_indexed(view, path)}
+    return IndexFreshness(
+        indexed_state.head_sha,
+        head_commit,
+        in_sync,
         behind,
         len(dirty),
-        was.dirty,
-        dirty_current=as_indexed(codebase, codebase.repo, dirty, held) if held else 0,
-        dirty_gone=len(overlay.keys() - paths) if now == was.head_sha else 0,
+        indexed_state.dirty,
+        dirty_current=count_indexed(codebase, codebase.repo, dirty, indexed_entries)
+        if indexed_entries
+        else 0,
+        dirty_gone=len(overlay.keys() - paths) if head_commit == indexed_state.head_sha else 0,
         scanned=scanned,
         next="gitindex sync" if scanned else "",
     )
 
 
-def _is_held(view: SnapshotView, path: str) -> bool:
+def _is_indexed(view: SnapshotView, path: str) -> bool:
     """Neither skipped nor refused; what was deleted is held by not being there."""
     record = view.record(path)
     return record is None or not record.skip
 
 
-def _overlay(view: SnapshotView) -> dict[str, OverlayEntry]:
+def _read_overlay(view: SnapshotView) -> dict[str, OverlayEntry]:
     try:
         return view.overlay()
     except IntegrityError:  # told by whoever needs it
         return {}
 
 
-def coverage(manifest: Manifest) -> Coverage:
+def assess_coverage(manifest: Manifest) -> Coverage:
     counts = manifest.counts
     return Coverage(
         eligible=counts.files_indexed + len(manifest.errors),
@@ -133,7 +149,7 @@ def coverage(manifest: Manifest) -> Coverage:
     )
 
 
-def trust(codebase: Codebase, manifest: Manifest) -> Trust:
+def assess_trust(codebase: Codebase, manifest: Manifest) -> Trust:
     """What was verified on arrival counts until its signer is revoked (RE-5); asks no server."""
     origin = manifest.origin
     signer = origin.signer if origin.kind == "fetched" else None
@@ -154,31 +170,33 @@ def _is_revoked(signer: str, codebase: Codebase) -> bool:
     return revoked.is_revoked(signer, pins, codebase.repo.common_dir.as_uri() if codebase.repo else "")
 
 
-def _behind(codebase: Codebase, base: str | None, now: str | None) -> int | None:
+def _count_behind(codebase: Codebase, base: str | None, now: str | None) -> int | None:
     assert codebase.repo is not None
     return distance(codebase.repo, base, now) if base and now else None
 
 
-def _fresh_text(found: Freshness) -> str:
-    indexed = f"indexed {_short(found.indexed_commit)}"
-    if found.scanned:
-        indexed = f"indexed by scanning the files, because git failed ({found.scanned})"
-    if found.problem:
-        again = "" if found.problem == found.scanned else f": {found.problem}"
-        return f"{indexed}; nothing was compared{again}; next: {found.next}"
-    if found.scanned:
-        return f"{indexed}; next: {found.next}"
-    notes = []
-    if found.head != found.indexed_commit:
-        behind = found.commits_behind
-        notes.append(
+def _freshness_text(freshness: IndexFreshness) -> str:
+    indexed = f"indexed {_short_commit(freshness.indexed_commit)}"
+    if freshness.scanned:
+        indexed = f"indexed by scanning the files, because git failed ({freshness.scanned})"
+    if freshness.problem:
+        detail = "" if freshness.problem == freshness.scanned else f": {freshness.problem}"
+        return f"{indexed}; nothing was compared{detail}; next: {freshness.next}"
+    if freshness.scanned:
+        return f"{indexed}; next: {freshness.next}"
+    remarks = []
+    if freshness.head != freshness.indexed_commit:
+        behind = freshness.commits_behind
+        remarks.append(
             f"{behind:,} commit{'' if behind == 1 else 's'} behind HEAD" if behind else "HEAD is elsewhere"
         )
-    if found.dirty_files:
-        notes.append(_dirty_text(found.dirty_files, found.dirty_current))
-    if found.dirty_gone:
-        notes.append(f"{found.dirty_gone:,} change{'' if found.dirty_gone == 1 else 's'} since taken back")
-    return indexed + (f" ({', '.join(notes)})" if notes else "")
+    if freshness.dirty_files:
+        remarks.append(_dirty_text(freshness.dirty_files, freshness.dirty_current))
+    if freshness.dirty_gone:
+        remarks.append(
+            f"{freshness.dirty_gone:,} change{'' if freshness.dirty_gone == 1 else 's'} since taken back"
+        )
+    return indexed + (f" ({', '.join(remarks)})" if remarks else "")
 
 
 def _dirty_text(count: int, current: int) -> str:
@@ -188,22 +206,22 @@ def _dirty_text(count: int, current: int) -> str:
     return f"{text}, indexed" if current == count else f"{text}, {current:,} indexed"
 
 
-def _coverage_text(found: Coverage) -> str:
-    total = found.eligible + sum(found.skipped.values()) - found.failed
-    remarks = ["degraded"] if found.degraded else []
-    remarks += [f"{sum(found.text_only.values()):,} as text only"] if found.text_only else []
-    return f"{found.indexed:,} of {total:,} files" + (f" ({', '.join(remarks)})" if remarks else "")
+def _coverage_text(coverage: Coverage) -> str:
+    total = coverage.eligible + sum(coverage.skipped.values()) - coverage.failed
+    remarks = ["degraded"] if coverage.degraded else []
+    remarks += [f"{sum(coverage.text_only.values()):,} as text only"] if coverage.text_only else []
+    return f"{coverage.indexed:,} of {total:,} files" + (f" ({', '.join(remarks)})" if remarks else "")
 
 
-def _trust_text(found: Trust) -> str:
-    if found.origin != "fetched":
+def _trust_text(trust: Trust) -> str:
+    if trust.origin != "fetched":
         return "built here"
-    revoked = "" if found.verified else ", REVOKED since: gitindex fetch, or gitindex sync --full"
-    if not found.amended:
-        return f"fetched, signed by {found.signer}{revoked}"
+    revoked = "" if trust.verified else ", REVOKED since: gitindex fetch, or gitindex sync --full"
+    if not trust.amended:
+        return f"fetched, signed by {trust.signer}{revoked}"
     # A signer vouches for what was fetched, not for what was built on it here.
-    return f"fetched {_short(found.base_commit)}, signed by {found.signer}{revoked}; changes since built here"
+    return f"fetched {_short_commit(trust.base_commit)}, signed by {trust.signer}{revoked}; changes since built here"
 
 
-def _short(commit: str | None) -> str:
+def _short_commit(commit: str | None) -> str:
     return commit[:7] if commit else "the directory"

@@ -12,12 +12,12 @@ from gitindex.search.hit import Found
 from gitindex.search.request import Request
 
 
-def scan(codebase: Codebase, request: Request, why: str) -> Found:
+def scan(codebase: Codebase, request: Request, reason: str) -> Found:
     """Answer from the eligible files, marked degraded with the reason. Raises UsageError, GitError."""
     policy = make_policy(codebase.settings, read_root_file(codebase.root, config.IGNORE_NAME))
 
     def search(options: SyncOptions) -> Found:
         with open_source(codebase, options, bulk=True) as source:
-            return Scan(source, policy, codebase.root, codebase.settings.query).search(request, why)
+            return Scan(source, policy, codebase.root, codebase.settings.query).search(request, reason)
 
     return scan_if_git_fails(codebase, SyncOptions(), search)

@@ -13,11 +13,11 @@ from gitindex.model.records import FileRecord
 from gitindex.model.settings import MAX_FILE_BYTES
 from gitindex.navigate.text import Indexed, decoded
 from gitindex.ops.answers.answer_budget import fit_text
-from gitindex.ops.answers.gated_read import Reading, ReadOptions, past_end, reading
+from gitindex.ops.answers.gated_read import Reading, ReadOptions, explain_past_end, open_reading
 from gitindex.ops.codebase import Codebase
 
 _RANGE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9})?)?")
-_SPARE = 4000  # for everything but the text
+_RESERVED_CHARS = 4000  # for everything but the text
 
 
 def split_range(text: str) -> tuple[str, int, int | None]:
@@ -25,14 +25,14 @@ def split_range(text: str) -> tuple[str, int, int | None]:
 
     Raises UsageError for a range that is none.
     """
-    found = _RANGE.fullmatch(text)
-    if found is None:
+    match = _RANGE.fullmatch(text)
+    if match is None:
         return text, 1, None
-    first = int(found[2])
-    last = int(found[3]) if found[3] else (None if text.endswith("-") else first)
+    first = int(match[2])
+    last = int(match[3]) if match[3] else (None if text.endswith("-") else first)
     if first < 1 or (last is not None and last < first):
         raise UsageError(f"not a range of lines: {text}", hint="gitindex read PATH:FIRST-LAST")
-    return found[1], first, last
+    return match[1], first, last
 
 
 def read_file(
@@ -49,23 +49,25 @@ def read_file(
     however many there are."""
     if first < 1 or (last is not None and last < first):
         raise UsageError(f"not a range of lines: {first}-{last}")
-    with reading(codebase, options) as read:
-        key = read.key(path)
+    with open_reading(codebase, options) as read:
+        key = read.resolve_path(path)
         record = read.view.record(key)
         if record is None or record.skip:
-            why = f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
-            return read.answer("not_found", path=key, message=why, skip=record.skip if record else None)
-        state, present = _present(codebase, record)
+            message = f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
+            return read.answer("not_found", path=key, message=message, skip=record.skip if record else None)
+        worktree_state, worktree_text = _read_worktree(codebase, record)
         if worktree:
-            if present is None:
-                return read.answer("not_found", path=key, message=f"{key} is {state}", worktree=state)
-            return _answer(read, record, present, "worktree", state, first, last, whole)
+            if worktree_text is None:
+                return read.answer(
+                    "not_found", path=key, message=f"{key} is {worktree_state}", worktree=worktree_state
+                )
+            return _render_answer(read, record, worktree_text, "worktree", worktree_state, first, last, whole)
         indexed = read.texts.get(key)
         assert indexed is not None, "an indexed file has text"
-        return _answer(read, record, indexed, "index", state, first, last, whole)
+        return _render_answer(read, record, indexed, "index", worktree_state, first, last, whole)
 
 
-def _present(codebase: Codebase, record: FileRecord) -> tuple[str, Indexed | None]:
+def _read_worktree(codebase: Codebase, record: FileRecord) -> tuple[str, Indexed | None]:
     """same | modified | missing | unreadable, and the text as it is now."""
     try:
         with Root(codebase.root) as root:
@@ -79,40 +81,42 @@ def _present(codebase: Codebase, record: FileRecord) -> tuple[str, Indexed | Non
     return "same" if same else "modified", decoded(data, "worktree")
 
 
-def _answer(
+def _render_answer(
     read: Reading,
     record: FileRecord,
-    found: Indexed,
+    file_text: Indexed,
     source: str,
-    state: str,
+    worktree_state: str,
     first: int,
     last: int | None,
     whole: bool,
 ) -> dict[str, Any]:
-    lines = found.text.removesuffix("\n").split("\n") if found.text else []
+    lines = file_text.text.removesuffix("\n").split("\n") if file_text.text else []
     if first > max(len(lines), 1):
-        told = past_end(record.path, len(lines), first)
-        return read.answer("not_found", path=record.path, message=told, total_lines=len(lines))
-    chosen = lines[first - 1 : last]
-    most = MAX_FILE_BYTES if whole else max(read.budget - _SPARE, 1000)
-    content, cut = fit_text("\n".join(chosen), most)
-    shown = content.count("\n") + 1 if chosen else 0
-    end = first + shown - 1 if chosen else 0
-    rest = len(chosen[0]) - len(content) if shown == 1 else 0  # of a line that is too long by itself
+        message = explain_past_end(record.path, len(lines), first)
+        return read.answer("not_found", path=record.path, message=message, total_lines=len(lines))
+    selected = lines[first - 1 : last]
+    limit = MAX_FILE_BYTES if whole else max(read.budget - _RESERVED_CHARS, 1000)
+    content, lines_cut = fit_text("\n".join(selected), limit)
+    lines_shown = content.count("\n") + 1 if selected else 0
+    end = first + lines_shown - 1 if selected else 0
+    chars_cut = (
+        len(selected[0]) - len(content) if lines_shown == 1 else 0
+    )  # of a line that is too long by itself
     return read.answer(
         "ok",
         path=record.path,
         language=record.language,
         source=source,
-        exact=found.exact,
+        exact=file_text.exact,
         blob=record.content,
-        worktree=state,
-        start_line=first if chosen else 0,
+        worktree=worktree_state,
+        start_line=first if selected else 0,
         end_line=end,
         total_lines=len(lines),
         content=content,
-        bom=found.bom and first == 1,
-        final_newline=not rest and (end < len(lines) or found.text.endswith("\n")),
-        truncated=cut > 0 or rest > 0,
-        left_out={name: count for name, count in (("lines", cut), ("characters", rest)) if count},
+        bom=file_text.bom and first == 1,
+        final_newline=not chars_cut and (end < len(lines) or file_text.text.endswith("\n")),
+        truncated=lines_cut > 0 or chars_cut > 0,
+        left_out={name: count for name, count in (("lines", lines_cut), ("characters", chars_cut)) if count},
     )

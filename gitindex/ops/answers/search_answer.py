@@ -19,9 +19,9 @@ from gitindex.model import versions
 from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import EmbedSettings
 from gitindex.ops.answers import search_engines
-from gitindex.ops.answers.answer_truths import Truth, truth
-from gitindex.ops.codebase import Codebase, fingerprints
-from gitindex.ops.syncing.worktree_status import Look, looking
+from gitindex.ops.answers.answer_truths import Truth, assess_truth
+from gitindex.ops.codebase import Codebase, collect_fingerprints
+from gitindex.ops.syncing.worktree_status import EarlyStatus, start_status
 from gitindex.search.hit import Found
 from gitindex.search.request import Request, checked
 
@@ -36,7 +36,7 @@ class QueryOptions:
 
 @frozen
 class QueryAnswer:
-    found: Found
+    result: Found
     snapshot_id: str | None
     truth: Truth | None  # None: there was no snapshot to speak about
     fingerprints: Mapping[str, str | None]
@@ -45,92 +45,107 @@ class QueryAnswer:
     sync_skipped: str = ""  # why `--sync` synced nothing
 
     def to_json(self) -> dict[str, Any]:
-        found = self.found
+        result = self.result
         answer: dict[str, Any] = {
             **versions.answer_version("query"),
             "status": "ok",
             "snapshot_id": self.snapshot_id,
-            "results": [item.to_json() for item in found.hits],
-            "truncated": found.truncated,
-            "left_out": found.left_out,
-            "left_out_at_least": found.at_least,
+            "results": [item.to_json() for item in result.hits],
+            "truncated": result.truncated,
+            "left_out": result.left_out,
+            "left_out_at_least": result.at_least,
             "fingerprints": dict(self.fingerprints),
         }
         truths = self.truth.to_json() if self.truth else dict.fromkeys(("freshness", "coverage", "trust"))
-        told = {
-            "notes": list(found.notes),
-            "nearest_only": found.nearest_only,
-            "suggestions": list(found.suggestions),
+        optional = {
+            "notes": list(result.notes),
+            "nearest_only": result.nearest_only,
+            "suggestions": list(result.suggestions),
             "stale": self.stale,
             "hints": dict(self.hints),
             "sync_skipped": self.sync_skipped,
         }
-        degraded = {"degraded": True, "degraded_reason": found.degraded} if found.degraded else {}
-        return {**answer, **truths, **degraded, **{name: value for name, value in told.items() if value}}
+        degraded = {"degraded": True, "degraded_reason": result.degraded} if result.degraded else {}
+        return {**answer, **truths, **degraded, **{name: value for name, value in optional.items() if value}}
 
 
 def query(
-    codebase: Codebase, request: Request, options: QueryOptions | None = None, look: Look | None = None
+    codebase: Codebase,
+    request: Request,
+    options: QueryOptions | None = None,
+    early_status: EarlyStatus | None = None,
 ) -> QueryAnswer:
-    """`look` is one the caller began before; without it git is asked once the gate is open.
+    """`early_status` is one the caller began before; without it git is asked once the gate is open.
 
     Raises Gated with its envelope, UsageError; with `sync` what a sync raises.
     """
-    chosen = options or QueryOptions()
+    query_options = options or QueryOptions()
     request = checked(request)
-    skipped = ""
-    if chosen.sync:
-        from gitindex.ops.syncing.catchup import catch_up_to_answer  # late: most questions do without (UI-3)
+    sync_skipped = ""
+    if query_options.sync:
+        from gitindex.ops.syncing.catchup import (
+            catch_up_before_read,  # late: most questions do without (UI-3)
+        )
 
-        skipped = catch_up_to_answer(codebase)
+        sync_skipped = catch_up_before_read(codebase)
     try:
         admission = gate.admit(
-            codebase, stale_ok=chosen.stale_ok, debug=chosen.debug, requested=chosen.requested
+            codebase,
+            stale_ok=query_options.stale_ok,
+            debug=query_options.debug,
+            requested=query_options.requested,
         )
     except Gated as gated:
-        if not _notes_asked(request, gated):
+        if not _asks_for_notes(request, gated):
             raise
-        return _scanned(codebase, request, gated.message, {"create": gate.action(codebase.root, "create")})
+        return _scan_files(codebase, request, gated.message, {"create": gate.action(codebase.root, "create")})
     except IntegrityError as error:
-        return _damaged(codebase, request, error)
-    with admission.view as view, nullcontext(look) if look else looking(codebase) as begun:
+        return _scan_damaged(codebase, request, error)
+    with (
+        admission.view as view,
+        nullcontext(early_status) if early_status else start_status(codebase) as status,
+    ):
         try:
-            with search_engines.engine(codebase, view, _embedder) as engine:
-                found = engine.search(request)
+            with search_engines.use_engine(codebase, view, _open_cached_embedder) as engine:
+                result = engine.search(request)
         except IntegrityError as error:
-            return _damaged(codebase, request, error)
-        prints = fingerprints(codebase, view.manifest.ignore_fingerprint)
-        told = truth(codebase, view, begun)
+            return _scan_damaged(codebase, request, error)
+        used_fingerprints = collect_fingerprints(codebase, view.manifest.ignore_fingerprint)
+        truths = assess_truth(codebase, view, status)
         return QueryAnswer(
-            found,
+            result,
             view.manifest.snapshot_id,
-            told,
-            prints,
+            truths,
+            used_fingerprints,
             stale=admission.stale,
             hints=dict(admission.hints),
-            sync_skipped=skipped,
+            sync_skipped=sync_skipped,
         )
 
 
-def _notes_asked(request: Request, gated: Gated) -> bool:
+def _asks_for_notes(request: Request, gated: Gated) -> bool:
     """Notes are found without an index too; code is not (QU-5, EN-1)."""
-    envelope = gated.detail.get("envelope")
-    return request.asks_metadata and isinstance(envelope, dict) and envelope.get("status") == "not_indexed"
+    gate_answer = gated.detail.get("envelope")
+    return (
+        request.asks_metadata and isinstance(gate_answer, dict) and gate_answer.get("status") == "not_indexed"
+    )
 
 
-def _damaged(codebase: Codebase, request: Request, error: IntegrityError) -> QueryAnswer:
-    return _scanned(
+def _scan_damaged(codebase: Codebase, request: Request, error: IntegrityError) -> QueryAnswer:
+    return _scan_files(
         codebase, request, error.message, {"repair": {"command": error.hint or "gitindex repair"}}
     )
 
 
-def _scanned(codebase: Codebase, request: Request, why: str, hints: Mapping[str, Any]) -> QueryAnswer:
+def _scan_files(codebase: Codebase, request: Request, reason: str, hints: Mapping[str, Any]) -> QueryAnswer:
     """Without an index: the eligible files themselves, and the answer says so."""
     from gitindex.ops.answers.file_scan import scan
 
-    return QueryAnswer(scan(codebase, request, why), None, None, fingerprints(codebase, ""), hints=hints)
+    return QueryAnswer(
+        scan(codebase, request, reason), None, None, collect_fingerprints(codebase, ""), hints=hints
+    )
 
 
 @lru_cache(maxsize=2)
-def _embedder(settings: EmbedSettings) -> Embedder | None:
+def _open_cached_embedder(settings: EmbedSettings) -> Embedder | None:
     return open_embedder(settings)

@@ -17,40 +17,40 @@ from gitindex.ops.codebase import Codebase
 from gitindex.search.engine import Engine
 from gitindex.view.snapshot import SnapshotView
 
-_WARM = 4  # stores whose loaded state is kept
+_MAX_OPEN = 4  # stores whose loaded state is kept
 OpenEmbedder = Callable[[EmbedSettings], Embedder | None]
 
 
-class _Kept:
+class _CachedEngine:
     """An engine and how many questions use it now."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.users = 0
-        self.replaced = False
+        self.evicted = False
 
     @property
     def snapshot_id(self) -> str:
         return self.engine.view.manifest.snapshot_id
 
 
-_kept: OrderedDict[str, _Kept] = OrderedDict()
+_cache: OrderedDict[str, _CachedEngine] = OrderedDict()
 _lock = Lock()
 
 
 @contextmanager
-def engine(codebase: Codebase, view: SnapshotView, embedder: OpenEmbedder) -> Iterator[Engine]:
+def use_engine(codebase: Codebase, view: SnapshotView, open_embedder: OpenEmbedder) -> Iterator[Engine]:
     """The engine of this snapshot, kept from an earlier question if there was one; `view` pins it meanwhile."""
     with _lock:
-        kept = _of(codebase, view, embedder)
-        kept.users += 1
+        cached = _find_or_open(codebase, view, open_embedder)
+        cached.users += 1
         _drop_oldest()
     try:
-        yield kept.engine
+        yield cached.engine
     finally:
         with _lock:
-            kept.users -= 1
-            _close_unused(kept)
+            cached.users -= 1
+            _close_unused(cached)
 
 
 def close(codebase: Codebase) -> None:
@@ -59,32 +59,32 @@ def close(codebase: Codebase) -> None:
         _drop(str(codebase.layout.base))
 
 
-def _of(codebase: Codebase, view: SnapshotView, embedder: OpenEmbedder) -> _Kept:
+def _find_or_open(codebase: Codebase, view: SnapshotView, open_embedder: OpenEmbedder) -> _CachedEngine:
     store = str(codebase.layout.base)
-    kept = _kept.get(store)
-    if kept is None or kept.snapshot_id != view.manifest.snapshot_id:
+    cached = _cache.get(store)
+    if cached is None or cached.snapshot_id != view.manifest.snapshot_id:
         _drop(store)
         settings = codebase.settings
         fresh = Engine(
-            view.copy_without_lock(), codebase.root, settings.query, lambda: embedder(settings.embedding)
+            view.copy_without_lock(), codebase.root, settings.query, lambda: open_embedder(settings.embedding)
         )
-        kept = _kept[store] = _Kept(fresh)
-    _kept.move_to_end(store)
-    return kept
+        cached = _cache[store] = _CachedEngine(fresh)
+    _cache.move_to_end(store)
+    return cached
 
 
 def _drop_oldest() -> None:
-    while len(_kept) > _WARM:
-        _drop(next(iter(_kept)))
+    while len(_cache) > _MAX_OPEN:
+        _drop(next(iter(_cache)))
 
 
 def _drop(store: str) -> None:
-    kept = _kept.pop(store, None)
-    if kept is not None:
-        kept.replaced = True
-        _close_unused(kept)
+    cached = _cache.pop(store, None)
+    if cached is not None:
+        cached.evicted = True
+        _close_unused(cached)
 
 
-def _close_unused(kept: _Kept) -> None:
-    if kept.replaced and kept.users == 0:
-        kept.engine.view.close()
+def _close_unused(cached: _CachedEngine) -> None:
+    if cached.evicted and cached.users == 0:
+        cached.engine.view.close()

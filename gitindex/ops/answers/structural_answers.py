@@ -13,27 +13,27 @@ from gitindex.navigate import outline as outlines
 from gitindex.navigate import references as refs
 from gitindex.navigate import slice as slices
 from gitindex.navigate.fact_queries import Definition
-from gitindex.ops.answers.answer_budget import fit, fit_text, size
-from gitindex.ops.answers.gated_read import Reading, ReadOptions, past_end, reading
+from gitindex.ops.answers.answer_budget import fit, fit_text, json_length
+from gitindex.ops.answers.gated_read import Reading, ReadOptions, explain_past_end, open_reading
 from gitindex.ops.codebase import Codebase
 
-_LISTED = 20
+_MAX_LISTED = 20
 MAX_TOKENS = 100_000
 
 
 def find_symbol(codebase: Codebase, name: str, options: ReadOptions, limit: int = 100) -> dict[str, Any]:
     """Definitions by name, qualified name or PATH:LINE[:COL]."""
     _require(name, "a symbol's name")
-    with reading(codebase, options) as read:
-        found = _targets(read, name)
-        results = [symbol.to_json(item) for item in found[:limit]]
-        extra = _said(read, name, found)
+    with open_reading(codebase, options) as read:
+        definitions = _find_targets(read, name)
+        results = [symbol.to_json(item) for item in definitions[:limit]]
+        extra = _describe_symbol(read, name, definitions)
         answer = read.answer(
-            "ok" if found or extra.get("hover") else "not_found",
+            "ok" if definitions or extra.get("hover") else "not_found",
             query=name,
             results=results,
-            result_count=len(found),
-            truncated=len(results) < len(found),
+            result_count=len(definitions),
+            truncated=len(results) < len(definitions),
             **extra,
         )
         return fit(answer, read.budget, ["results"])
@@ -44,28 +44,30 @@ def find_references(
 ) -> dict[str, Any]:
     """References to a name or to what stands at PATH:LINE:COL."""
     _require(target, "a name or PATH:LINE:COL")
-    with reading(codebase, options) as read:
-        found = _targets(read, target)
-        answer = refs.references(read.layers(), found, limit)
-        name = found[0].name if found else target
-        extra = {} if found else _missed(read, name)
-        shaped = read.answer("ok" if found else "not_found", symbol=name, query=target, **answer, **extra)
+    with open_reading(codebase, options) as read:
+        definitions = _find_targets(read, target)
+        answer = refs.references(read.layers(), definitions, limit)
+        name = definitions[0].name if definitions else target
+        extra = {} if definitions else _explain_miss(read, name)
+        shaped = read.answer(
+            "ok" if definitions else "not_found", symbol=name, query=target, **answer, **extra
+        )
         return fit(shaped, read.budget, ["definitions", "references", "candidates"])
 
 
 def outline(codebase: Codebase, path: str, options: ReadOptions) -> dict[str, Any]:
-    with reading(codebase, options) as read:
-        key = read.key(path)
+    with open_reading(codebase, options) as read:
+        key = read.resolve_path(path)
         record = read.view.record(key)
         if record is None or record.skip:
-            return _no_file(read, key)
-        semantic = read.semantic()
+            return _answer_no_file(read, key)
+        semantic = read.exact_layer()
         exact = semantic is not None and semantic.covers(key)
         entries = outlines.outline(read.view, key, semantic.upgraded if semantic else lambda item: item)
-        shortened = size(entries) > read.budget
+        shortened = json_length(entries) > read.budget
         if shortened:  # documentation goes before definitions do
             outlines.drop_docs(entries)
-        status = "ok" if entries or record.symbols or facts_known(record.language) else "unsupported"
+        status = "ok" if entries or record.symbols or supports_outline(record.language) else "unsupported"
         message = (
             {} if status == "ok" else {"message": f"{key}: no outline for {record.language or 'this file'}"}
         )
@@ -103,13 +105,13 @@ def call_graph(
         raise UsageError(f"depth must be between 1 and {graphs.MAX_DEPTH}, found {depth}")
     if shape not in diagram.FORMATS:
         raise UsageError(f"unknown format {shape!r}", hint=f"use one of {', '.join(diagram.FORMATS)}")
-    with reading(codebase, options) as read:
-        found = [item for item in _targets(read, target) if item.kind not in ("heading", "key")]
-        if len(found) != 1:
-            return _undecided(read, target, found)
-        graph = graphs.build(read.layers(), found[0], direction, depth, limit)
+    with open_reading(codebase, options) as read:
+        definitions = [item for item in _find_targets(read, target) if item.kind not in ("heading", "key")]
+        if len(definitions) != 1:
+            return _answer_undecided(read, target, definitions)
+        graph = graphs.build(read.layers(), definitions[0], direction, depth, limit)
         graphs.add_file_notes(graph, read.view)
-        drawing = {} if shape == "json" else {"diagram": _drawing(graph, shape), "format": shape}
+        drawing = {} if shape == "json" else {"diagram": _draw_graph(graph, shape), "format": shape}
         answer = read.answer("ok", target=target, **graphs.to_json(graph, note_limit), **drawing)
         return fit(answer, read.budget, ["nodes", "edges", "candidateEdges", "notes"])
 
@@ -126,13 +128,13 @@ def import_graph(
         raise UsageError(f"unknown direction {direction!r}", hint="use imports or importers")
     if not 1 <= depth <= graphs.MAX_DEPTH:
         raise UsageError(f"depth must be between 1 and {graphs.MAX_DEPTH}, found {depth}")
-    with reading(codebase, options) as read:
-        key = read.key(path)
+    with open_reading(codebase, options) as read:
+        key = read.resolve_path(path)
         record = read.view.record(key)
         if record is None or record.skip:
-            return _no_file(read, key)
-        found = file_imports.graph(read.view, key, direction, depth, graphs.MAX_NODES)
-        return fit(read.answer("ok", **found), read.budget, ["files", "edges", "external"])
+            return _answer_no_file(read, key)
+        graph = file_imports.graph(read.view, key, direction, depth, graphs.MAX_NODES)
+        return fit(read.answer("ok", **graph), read.budget, ["files", "edges", "external"])
 
 
 def repo_map(
@@ -145,16 +147,16 @@ def repo_map(
     """The most leaned-on definitions within a token budget."""
     if not 1 <= tokens <= MAX_TOKENS:
         raise UsageError(f"tokens must be between 1 and {MAX_TOKENS:,}, found {tokens}")
-    with reading(codebase, options) as read:
-        keys = [read.key(path) for path in focus]
+    with open_reading(codebase, options) as read:
+        keys = [read.resolve_path(path) for path in focus]
         for key in keys:
             record = read.view.record(key)
             if record is None or record.skip:
-                return _no_file(read, key)
+                return _answer_no_file(read, key)
         answer = read.answer("ok", **repomap.repo_map(read.view, tokens, keys))
-        answer["map"], cut = fit_text(answer["map"], read.budget // 2)
-        told = {**answer, "map_lines_left_out": cut, "truncated": True} if cut else answer
-        return fit(told, read.budget, ["files"])
+        answer["map"], lines_cut = fit_text(answer["map"], read.budget // 2)
+        shortened = {**answer, "map_lines_left_out": lines_cut, "truncated": True} if lines_cut else answer
+        return fit(shortened, read.budget, ["files"])
 
 
 def slice_variable(
@@ -170,107 +172,109 @@ def slice_variable(
     _require(name, "a variable's name")
     if direction not in (slices.BACKWARD, slices.FORWARD, slices.BOTH):
         raise UsageError(f"unknown direction {direction!r}", hint="use backward, forward or both")
-    with reading(codebase, options) as read:
-        key = read.key(path)
+    with open_reading(codebase, options) as read:
+        key = read.resolve_path(path)
         record = read.view.record(key)
         text = read.texts.get(key)
         if record is None or record.skip or text is None:
-            return _no_file(read, key)
+            return _answer_no_file(read, key)
         try:
-            found = slices.slice_lines(record.language, text.text, line, name, direction)
+            result = slices.slice_lines(record.language, text.text, line, name, direction)
         except SandboxDied as death:
-            told = f"{key}: a slice takes more than a file may ({death.reason})"
-            return read.answer("unsupported", path=key, message=told)
-        if found is None:
+            message_text = f"{key}: a slice takes more than a file may ({death.reason})"
+            return read.answer("unsupported", path=key, message=message_text)
+        if result is None:
             return read.answer(
                 "unsupported", path=key, message=f"no slice for {record.language or 'this file'}"
             )
-        status = "ok" if found["lines"] else "not_found"
-        message = {} if found["lines"] else {"message": f"{name} does not occur in line {line} of {key}"}
-        answer = read.answer(status, path=key, exact_text=text.exact, **found, **message)
+        status = "ok" if result["lines"] else "not_found"
+        message = {} if result["lines"] else {"message": f"{name} does not occur in line {line} of {key}"}
+        answer = read.answer(status, path=key, exact_text=text.exact, **result, **message)
         return fit(answer, read.budget, ["lines"])
 
 
-def facts_known(language: str) -> bool:
+def supports_outline(language: str) -> bool:
     """Would a file of this language have an outline, had it definitions?"""
     from gitindex.extract.grammars import DATA_LANGUAGES, SPECS
 
     return language in SPECS or language in DATA_LANGUAGES or language == "markdown"
 
 
-def _targets(read: Reading, text: str) -> list[Definition]:
+def _find_targets(read: Reading, text: str) -> list[Definition]:
     """Definitions meant by a name or a position; the path of a position may be relative to where one stands."""
-    at = place_syntax.position(text)
-    if at is None:
+    position = place_syntax.position(text)
+    if position is None:
         return symbol.find(read.layers(), text)
-    key = read.key(at.path)
-    if at.column is not None:
-        return symbol.find(read.layers(), f"{key}:{at.line}:{at.column}")
-    starting = [item for item in fact_queries.in_file(read.view, key) if item.line == at.line]
-    around = symbol.around(read.view, key, at.line)
-    return starting or ([around] if around else [])
+    key = read.resolve_path(position.path)
+    if position.column is not None:
+        return symbol.find(read.layers(), f"{key}:{position.line}:{position.column}")
+    starting = [item for item in fact_queries.in_file(read.view, key) if item.line == position.line]
+    enclosing = symbol.around(read.view, key, position.line)
+    return starting or ([enclosing] if enclosing else [])
 
 
-def _said(read: Reading, name: str, found: list[Definition]) -> dict[str, Any]:
+def _describe_symbol(read: Reading, name: str, definitions: list[Definition]) -> dict[str, Any]:
     """Hover text and implementations where exact facts have them; names that look alike where nothing was found."""
-    extra = {} if found else _missed(read, name)
-    exact = read.semantic()
+    extra = {} if definitions else _explain_miss(read, name)
+    exact = read.exact_layer()
     if exact is None:
         return extra
-    at = place_syntax.position(name)
-    if at is not None and at.column is not None:
-        extra["hover"] = exact.hover(read.key(at.path), at.line, at.column)
-    elif len(found) == 1:
-        extra["hover"] = exact.hover(*found[0].place)
+    position = place_syntax.position(name)
+    if position is not None and position.column is not None:
+        extra["hover"] = exact.hover(read.resolve_path(position.path), position.line, position.column)
+    elif len(definitions) == 1:
+        extra["hover"] = exact.hover(*definitions[0].place)
     if extra.get("hover"):
         extra.pop("message", None)  # known, though defined elsewhere
     # A position may mean merged declarations: all of them are meant.
-    if len(found) == 1 or (found and at is not None and at.column is not None):
-        several = (item for meant in found for item in exact.implementations(meant))
-        extra["implementations"] = [symbol.to_json(item) for item in dict.fromkeys(several)]
+    if len(definitions) == 1 or (definitions and position is not None and position.column is not None):
+        implementations = (item for definition in definitions for item in exact.implementations(definition))
+        extra["implementations"] = [symbol.to_json(item) for item in dict.fromkeys(implementations)]
     return extra
 
 
-def _missed(read: Reading, name: str) -> dict[str, Any]:
+def _explain_miss(read: Reading, name: str) -> dict[str, Any]:
     """Why nothing was found: names that look alike, or what is wrong with a position; `path` when it is no place."""
-    at = place_syntax.position(name)
-    if at is None:
-        told = f"no definition of {name}"
-        return {"message": told, "suggestions": symbol.suggestions(read.view, name)}
-    key = read.key(at.path)
+    position = place_syntax.position(name)
+    if position is None:
+        message = f"no definition of {name}"
+        return {"message": message, "suggestions": symbol.suggestions(read.view, name)}
+    key = read.resolve_path(position.path)
     record = read.view.record(key)
     if record is None or record.skip:
-        return {"message": _absent(key, record), "suggestions": [], "path": key}
-    if at.line > record.lines:
-        return {"message": past_end(key, record.lines, at.line), "suggestions": [], "path": key}
-    told = f"nothing with a definition at {key}:{at.line}" + (f":{at.column}" if at.column else "")
-    return {"message": told, "suggestions": []}
+        return {"message": _explain_absence(key, record), "suggestions": [], "path": key}
+    if position.line > record.lines:
+        return {"message": explain_past_end(key, record.lines, position.line), "suggestions": [], "path": key}
+    message = f"nothing with a definition at {key}:{position.line}" + (
+        f":{position.column}" if position.column else ""
+    )
+    return {"message": message, "suggestions": []}
 
 
-def _undecided(read: Reading, target: str, found: list[Definition]) -> dict[str, Any]:
-    if not found:
-        return read.answer("not_found", target=target, **_missed(read, target))
+def _answer_undecided(read: Reading, target: str, definitions: list[Definition]) -> dict[str, Any]:
+    if not definitions:
+        return read.answer("not_found", target=target, **_explain_miss(read, target))
     return read.answer(
         "ambiguous",
         target=target,
-        message=f"{target} means {len(found)} definitions; name one by its symbol id, PATH#NAME or PATH:LINE:COL",
-        candidates=[symbol.to_json(item) for item in found[:_LISTED]],
-        candidateCount=len(found),
+        message=f"{target} means {len(definitions)} definitions; name one by its symbol id, PATH#NAME or PATH:LINE:COL",
+        candidates=[symbol.to_json(item) for item in definitions[:_MAX_LISTED]],
+        candidateCount=len(definitions),
     )
 
 
-def _no_file(read: Reading, key: str) -> dict[str, Any]:
+def _answer_no_file(read: Reading, key: str) -> dict[str, Any]:
     record = read.view.record(key)
     return read.answer(
-        "not_found", path=key, message=_absent(key, record), skip=record.skip if record else None
+        "not_found", path=key, message=_explain_absence(key, record), skip=record.skip if record else None
     )
 
 
-def _absent(key: str, record: FileRecord | None) -> str:
+def _explain_absence(key: str, record: FileRecord | None) -> str:
     return f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
 
 
-def _drawing(graph: graphs.Graph, shape: str) -> str:
+def _draw_graph(graph: graphs.Graph, shape: str) -> str:
     return {"text": diagram.text, "mermaid": diagram.mermaid, "dot": diagram.dot}[shape](graph)
 
 

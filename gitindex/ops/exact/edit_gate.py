@@ -25,9 +25,9 @@ from gitindex.git.status import worktree
 from gitindex.indexing.extractionpool import extract_one
 from gitindex.model.ids import blob_id
 from gitindex.model.settings import MAX_FILE_BYTES
-from gitindex.ops.answers.gated_read import Reading, ReadOptions, reading
+from gitindex.ops.answers.gated_read import Reading, ReadOptions, open_reading
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.exact.refresh import opened_control
+from gitindex.ops.exact.refresh import open_job_queue
 from gitindex.segment.scipfacts import DocumentHeader
 from gitindex.semantic import control_database, mutation
 from gitindex.semantic.checkout import regular_blobs
@@ -39,7 +39,7 @@ MAX_PATHS = 10_000
 _ABSENT = "absent"
 
 
-def file_states(
+def read_file_states(
     codebase: Codebase, paths: tuple[str, ...], options: ReadOptions, *, decide: str = "", proof: str = ""
 ) -> dict[str, Any]:
     """State of every path and the gate for editing all of them; `decide` answers an ambiguity for this HEAD.
@@ -50,45 +50,53 @@ def file_states(
         raise UsageError(f"expected 1 to {MAX_PATHS:,} paths, found {len(paths)}")
     if codebase.repo is None:
         raise NotARepository(f"{codebase.root} is not in a git repository", hint="git init")
-    at = head(codebase.repo)
-    with reading(codebase, options) as read:
-        keys = list(dict.fromkeys(read.key(path) for path in paths))
-        facts = _facts(read, codebase.repo, at, keys)
-        states = _states(read, facts, keys)
-        verdict = _judged(codebase, keys, states, facts, at.commit or "", decide, proof)
-        verdict = replace(verdict, witnesses=_advised(verdict, codebase, codebase.repo, facts))
-        return read.answer("ok", head=at.commit, **_json(keys, states, facts, verdict))
+    revision = head(codebase.repo)
+    with open_reading(codebase, options) as read:
+        keys = list(dict.fromkeys(read.resolve_path(path) for path in paths))
+        facts = _collect_facts(read, codebase.repo, revision, keys)
+        states = _compute_states(read, facts, keys)
+        verdict = _check_edit_gate(codebase, keys, states, facts, revision.commit or "", decide, proof)
+        verdict = replace(verdict, witnesses=_add_advice(verdict, codebase, codebase.repo, facts))
+        return read.answer("ok", head=revision.commit, **_to_json(keys, states, facts, verdict))
 
 
 # -- facts -------------------------------------------------------------------------------------------
 
 
-def _facts(read: Reading, repo: Repo, at: Head, keys: list[str]) -> dict[str, FileFacts]:
+def _collect_facts(read: Reading, repo: Repo, revision: Head, keys: list[str]) -> dict[str, FileFacts]:
     """Of every file with a document, and of the asked ones."""
     documents = {item.path: item for item in read.view.scip.documents()}
-    present = _present(read.codebase, repo, at)
-    return {path: _fact(read, path, documents.get(path), present) for path in {*documents, *keys}}
+    contents = _read_contents(read.codebase, repo, revision)
+    return {path: _make_file_facts(read, path, documents.get(path), contents) for path in {*documents, *keys}}
 
 
-def _present(codebase: Codebase, repo: Repo, at: Head) -> dict[str, str | bytes]:
+def _read_contents(codebase: Codebase, repo: Repo, revision: Head) -> dict[str, str | bytes]:
     """path → blob id at HEAD, or the bytes of a file that differs from it."""
     with open_objects(repo) as objects:
-        found: dict[str, str | bytes] = dict(regular_blobs(objects, at.tree)) if at.tree else {}
+        contents: dict[str, str | bytes] = (
+            dict(regular_blobs(objects, revision.tree)) if revision.tree else {}
+        )
     with Root(codebase.root) as root:
         for dirty in worktree(repo, untracked=False):
             path = dirty.path.decode("utf-8", "surrogateescape")
             try:
-                found[path] = stable_read(root, dirty.path, MAX_FILE_BYTES).data
+                contents[path] = stable_read(root, dirty.path, MAX_FILE_BYTES).data
             except (ReadError, Vanished):
-                found.pop(path, None)
-    return found
+                contents.pop(path, None)
+    return contents
 
 
-def _fact(
-    read: Reading, path: str, document: DocumentHeader | None, present: Mapping[str, str | bytes]
+def _make_file_facts(
+    read: Reading, path: str, document: DocumentHeader | None, contents: Mapping[str, str | bytes]
 ) -> FileFacts:
-    now = present.get(path)
-    content = now if isinstance(now, str) else _ABSENT if now is None else blob_id(now, _algorithm(read))
+    present_content = contents.get(path)
+    content = (
+        present_content
+        if isinstance(present_content, str)
+        else _ABSENT
+        if present_content is None
+        else blob_id(present_content, _hash_algorithm(read))
+    )
     if document is None:
         return FileFacts(content)
     record = read.view.record(path)
@@ -96,18 +104,18 @@ def _fact(
     if content != document.blob:
         if record is not None and record.content == content:
             interface = record.interface_hash
-        elif isinstance(now, bytes):
-            interface = extract_one(path, now, read.codebase.settings.index).interface_hash
+        elif isinstance(present_content, bytes):
+            interface = extract_one(path, present_content, read.codebase.settings.index).interface_hash
     flags = ["contradicted_references"] if document.demoted else []
     flags += ["parse_error"] if record is not None and record.parse_error else []
     return FileFacts(content, document.blob, interface, document.syntax, tuple(flags))
 
 
-def _algorithm(read: Reading) -> str:
+def _hash_algorithm(read: Reading) -> str:
     return read.codebase.repo.algorithm if read.codebase.repo else "sha1"
 
 
-def _states(read: Reading, facts: Mapping[str, FileFacts], keys: list[str]) -> dict[str, FileState]:
+def _compute_states(read: Reading, facts: Mapping[str, FileFacts], keys: list[str]) -> dict[str, FileState]:
     """The graph matters only where something changed."""
     changed = any(fact.indexed_hash and fact.indexed_hash != fact.content_hash for fact in facts.values())
     graph = Graph(facts, read.view.scip.dependencies() if changed else {})
@@ -117,7 +125,7 @@ def _states(read: Reading, facts: Mapping[str, FileFacts], keys: list[str]) -> d
 # -- the gate ----------------------------------------------------------------------------------------
 
 
-def _judged(
+def _check_edit_gate(
     codebase: Codebase,
     keys: list[str],
     states: Mapping[str, FileState],
@@ -132,12 +140,12 @@ def _judged(
     if choice:
         hashes = {path: facts[path].content_hash for path in verdict.ambiguous}
         decision = Decision(verdict.signature, commit, hashes, json.dumps(choice), proof)
-        with opened_control(codebase) as connection:
+        with open_job_queue(codebase) as connection:
             control_database.remember(connection, decision, time.time())
-    return mutation.check(keys, states, facts, commit, _recalled(codebase.layout.control))
+    return mutation.check(keys, states, facts, commit, _make_recall(codebase.layout.control))
 
 
-def _recalled(path: Path) -> Callable[[str, str], Decision | None]:
+def _make_recall(path: Path) -> Callable[[str, str], Decision | None]:
     """Decisions on record, without making or changing their file: asking is a read (EN-5)."""
 
     def recall(signature: str, head: str) -> Decision | None:
@@ -155,7 +163,7 @@ def _recalled(path: Path) -> Callable[[str, str], Decision | None]:
     return recall
 
 
-def _advised(
+def _add_advice(
     verdict: Verdict, codebase: Codebase, repo: Repo, facts: Mapping[str, FileFacts]
 ) -> tuple[Witness, ...]:
     """Indexers see commits of files they know: a refresh alone is no help with anything else."""
@@ -179,7 +187,7 @@ def _advised(
     return tuple(advise(item) for item in verdict.witnesses)
 
 
-def _json(
+def _to_json(
     keys: list[str], states: Mapping[str, FileState], facts: Mapping[str, FileFacts], verdict: Verdict
 ) -> dict[str, Any]:
     files = [

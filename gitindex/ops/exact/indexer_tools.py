@@ -12,19 +12,19 @@ from gitindex.semantic import tools_directory
 from gitindex.semantic.indexer_run import Bench
 
 
-def listing(environment: Environment) -> dict[str, Any]:
+def list_indexers(environment: Environment) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="gitindex-") as work:
-        found = tools_directory.installed(_bench(environment), Path(work))
+        installed = tools_directory.installed(_make_indexer_environment(environment), Path(work))
     return {"status": "ok", "tools_folder": str(tools_folder(environment.home)), "indexers": [
-        item._asdict() for item in found
+        item._asdict() for item in installed
     ]}  # fmt: skip
 
 
 def install(environment: Environment, names: tuple[str, ...]) -> dict[str, Any]:
     """Raises UsageError for a tool that is not ours to install, IndexerFailure when npm fails."""
-    done = tools_directory.install(names, _bench(environment))
-    return {**listing(environment), "installed": done}
+    installed = tools_directory.install(names, _make_indexer_environment(environment))
+    return {**list_indexers(environment), "installed": installed}
 
 
-def _bench(environment: Environment) -> Bench:
+def _make_indexer_environment(environment: Environment) -> Bench:
     return Bench(tools_folder(environment.home), environment.variables)

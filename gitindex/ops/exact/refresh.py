@@ -33,7 +33,7 @@ from gitindex.semantic.refresher import Refresher
 from gitindex.store import manifests
 
 _POLL_SECONDS = 0.1
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 UNAVAILABLE, CURRENT, QUEUED = "unavailable", "current", "queued"
 REFRESHED, FAILED, SUPERSEDED = "refreshed", "failed", "superseded"
 _OUTCOMES = {"completed": REFRESHED, "failed": FAILED, "superseded": SUPERSEDED}
@@ -84,23 +84,25 @@ def refresh(
     codebase: Codebase, options: RefreshOptions | None = None, notify: Notify = lambda _: None
 ) -> RefreshReport:
     """Raises NotARepository, UsageError for an unknown context, and what a sync raises."""
-    chosen = options or RefreshOptions()
+    refresh_options = options or RefreshOptions()
     repo = codebase.repo
     if repo is None:
         raise NotARepository(f"{codebase.root} is not in a git repository", hint="git init")
-    if chosen.catch_up:
+    if refresh_options.catch_up:
         catch_up(codebase)
-    at = head(repo)
-    return _refresh(codebase, at, chosen, lambda: head(repo).commit or "", notify)
+    revision = head(repo)
+    return _run_refresh(codebase, revision, refresh_options, lambda: head(repo).commit or "", notify)
 
 
-def refresh_for_build(codebase: Codebase, at: Head, options: RefreshOptions | None = None) -> RefreshReport:
+def refresh_for_build(
+    codebase: Codebase, revision: Head, options: RefreshOptions | None = None
+) -> RefreshReport:
     """The same for the snapshot of one commit in a build area: its HEAD never moves, and it waits."""
-    chosen = replace(options or RefreshOptions(), wait=True, catch_up=False)
-    return _refresh(codebase, at, chosen, lambda: at.commit or "", lambda _: None)
+    build_options = replace(options or RefreshOptions(), wait=True, catch_up=False)
+    return _run_refresh(codebase, revision, build_options, lambda: revision.commit or "", lambda _: None)
 
 
-def bench_of(codebase: Codebase, options: RefreshOptions) -> Bench:
+def make_indexer_environment(codebase: Codebase, options: RefreshOptions) -> Bench:
     tools = tools_folder(codebase.environment.home)
     return Bench(tools, codebase.environment.variables, options.caps, options.allow_project_code)
 
@@ -111,143 +113,150 @@ def tools_folder(home: Path) -> Path:
 
 
 @contextmanager
-def opened_control(codebase: Codebase) -> Iterator[sqlite3.Connection]:
+def open_job_queue(codebase: Codebase) -> Iterator[sqlite3.Connection]:
     """The queue of this store, made when missing. Raises SemanticError when it cannot be opened."""
     path = codebase.layout.control
     with ExitStack() as stack:
         try:
             connection = stack.enter_context(closing(control_database.open_control(path)))
         except sqlite3.DatabaseError as error:
-            damaged = error.sqlite_errorcode & 0xFF in _DAMAGE
+            is_damaged = error.sqlite_errorcode & 0xFF in _DAMAGE_CODES
             raise SemanticError(
                 f"the queue of refresh jobs cannot be opened: {error}",
-                hint="gitindex repair" if damaged else f"ls -ld {argument(str(path))}",
+                hint="gitindex repair" if is_damaged else f"ls -ld {argument(str(path))}",
             ) from error
         yield connection
 
 
-def _refresh(
-    codebase: Codebase, at: Head, options: RefreshOptions, read_head: Callable[[], str], notify: Notify
+def _run_refresh(
+    codebase: Codebase, revision: Head, options: RefreshOptions, read_head: Callable[[], str], notify: Notify
 ) -> RefreshReport:
-    if at.commit is None or at.tree is None:
+    if revision.commit is None or revision.tree is None:
         raise UsageError("there is no commit yet", hint="git commit")
     assert codebase.repo is not None
-    made = Refresher(
+    runner = Refresher(
         codebase.layout,
         codebase.repo,
-        at.commit,
-        at.tree,
-        bench_of(codebase, options),
+        revision.commit,
+        revision.tree,
+        make_indexer_environment(codebase, options),
         read_head,
         time.time,
         lease_wait=options.lease_wait,
         python_env=options.python_env,
         node_modules=options.node_modules,
     )
-    with opened_control(codebase) as connection, made:
-        reports = _ask(connection, made, options)
+    with open_job_queue(codebase) as connection, runner:
+        reports = _queue_jobs(connection, runner, options)
         if options.wait:
-            _work(connection, made, reports, notify)
+            _run_jobs(connection, runner, reports, notify)
     manifest = manifests.read_active(codebase.layout)
-    failed = any(report.outcome in (FAILED, SUPERSEDED) for report in reports)
-    nothing = bool(reports) and all(report.outcome == UNAVAILABLE for report in reports)
-    status = "failed" if failed or nothing else "ok"
-    return RefreshReport(status, at.commit, manifest.snapshot_id if manifest else None, tuple(reports))
+    any_failed = any(report.outcome in (FAILED, SUPERSEDED) for report in reports)
+    all_unavailable = bool(reports) and all(report.outcome == UNAVAILABLE for report in reports)
+    status = "failed" if any_failed or all_unavailable else "ok"
+    return RefreshReport(status, revision.commit, manifest.snapshot_id if manifest else None, tuple(reports))
 
 
 # -- asking ------------------------------------------------------------------------------------------
 
 
-def _ask(connection: sqlite3.Connection, made: Refresher, options: RefreshOptions) -> list[ContextReport]:
+def _queue_jobs(
+    connection: sqlite3.Connection, runner: Refresher, options: RefreshOptions
+) -> list[ContextReport]:
     """Register what the tree holds and queue what is wanted."""
-    found = made.contexts()
-    rows = control_database.register(connection, found, {})
-    made.keys = {row.id: (row.language, row.root) for row in rows}
-    ids = {key: number for number, key in made.keys.items()}
-    job_queue.head_moved(connection, made.commit, made.clock())
-    wanted = _scope(options.files)
+    contexts = runner.contexts()
+    rows = control_database.register(connection, contexts, {})
+    runner.keys = {row.id: (row.language, row.root) for row in rows}
+    ids = {key: number for number, key in runner.keys.items()}
+    job_queue.head_moved(connection, runner.commit, runner.clock())
+    job_scope = _make_scope(options.files)
     return [
-        _ask_one(connection, made, context, ids[context.key], wanted) for context in _chosen(found, options)
+        _queue_job(connection, runner, context, ids[context.key], job_scope)
+        for context in _select_contexts(contexts, options)
     ]
 
 
-def _chosen(found: list[Context], options: RefreshOptions) -> list[Context]:
+def _select_contexts(contexts: list[Context], options: RefreshOptions) -> list[Context]:
     if not options.contexts:
-        chosen = found
+        selected = contexts
     else:
-        chosen = [context for name in options.contexts for context in refresher.by_name(found, name)]
-        if not chosen:
-            known = ", ".join(context.id for context in found) or "none"
-            raise UsageError(f"no such context: {', '.join(options.contexts)}; there are: {known}")
+        selected = [context for name in options.contexts for context in refresher.by_name(contexts, name)]
+        if not selected:
+            available = ", ".join(context.id for context in contexts) or "none"
+            raise UsageError(f"no such context: {', '.join(options.contexts)}; there are: {available}")
     if options.files:
-        chosen = [context for context in chosen if _owns(context, options.files)]
-        if not chosen:
+        selected = [context for context in selected if _owns(context, options.files)]
+        if not selected:
             raise UsageError(f"no project owns {', '.join(options.files)} at HEAD", hint="gitindex refresh")
-    return list(dict.fromkeys(chosen))
+    return list(dict.fromkeys(selected))
 
 
 def _owns(context: Context, files: tuple[str, ...]) -> bool:
     return any(path in files or any(path.startswith(f"{name}/") for name in files) for path in context.files)
 
 
-def _scope(files: tuple[str, ...]) -> Scope | None:
+def _make_scope(files: tuple[str, ...]) -> Scope | None:
     """A name may mean a file or all below a directory: as both it covers either."""
     return scope(files=files, packages=files) if files else None
 
 
-def _ask_one(
-    connection: sqlite3.Connection, made: Refresher, context: Context, number: int, wanted: Scope | None
+def _queue_job(
+    connection: sqlite3.Connection,
+    runner: Refresher,
+    context: Context,
+    context_id: int,
+    job_scope: Scope | None,
 ) -> ContextReport:
     indexer = indexer_for(context.language)
     report = ContextReport(
         context.id, context.language, context.root, len(context.files), indexer.name, QUEUED
     )
     try:
-        program = indexer_run.locate(indexer, made.bench)
+        program = indexer_run.locate(indexer, runner.bench)
     except IndexerFailure as error:
         report.outcome, report.diagnosis = UNAVAILABLE, error.diagnosis.value
         report.message, report.next = error.message, error.hint or ""
         return report
-    if _up_to_date(made, context, program.version):
+    if _is_up_to_date(runner, context, program.version):
         report.outcome = CURRENT
         return report
     report.job = job_queue.enqueue(
-        connection, number, wanted, made.commit, made.clock(), reason="refresh"
+        connection, context_id, job_scope, runner.commit, runner.clock(), reason="refresh"
     ).job_id
     return report
 
 
-def _up_to_date(made: Refresher, context: Context, version: str) -> bool:
-    manifest = manifests.read_active(made.layout)
+def _is_up_to_date(runner: Refresher, context: Context, version: str) -> bool:
+    manifest = manifests.read_active(runner.layout)
     entries = manifest.semantic if manifest else ()
     for entry in entries:
         if (entry["language"], entry["root"]) == context.key:
-            known = version or str(entry["version"])
-            return bool(entry.get("inputs")) and entry["inputs"] == made.inputs(context, known)
+            tool_version = version or str(entry["version"])
+            return bool(entry.get("inputs")) and entry["inputs"] == runner.inputs(context, tool_version)
     return False
 
 
 # -- working -----------------------------------------------------------------------------------------
 
 
-def _work(
-    connection: sqlite3.Connection, made: Refresher, reports: list[ContextReport], notify: Notify
+def _run_jobs(
+    connection: sqlite3.Connection, runner: Refresher, reports: list[ContextReport], notify: Notify
 ) -> None:
     """Run queued jobs until ours are finished, by us or by whoever claimed them first."""
     name = f"{os.getpid()}-{ulid()}"
     waiting = {report.job: report for report in reports if report.job is not None}
     while waiting:
         notify(", ".join(sorted(report.context for report in waiting.values())))
-        ran = job_worker.run_next(connection, name, made.steps())
-        for number in list(waiting):
-            job = job_queue.get(connection, number)
+        ran = job_worker.run_next(connection, name, runner.steps())
+        for job_id in list(waiting):
+            job = job_queue.get(connection, job_id)
             if job is None or job.status not in ("queued", "running"):
-                _settle(waiting.pop(number), job, made)
+                _record_outcome(waiting.pop(job_id), job, runner)
         if ran is None and waiting:
             time.sleep(_POLL_SECONDS)
 
 
-def _settle(report: ContextReport, job: Job | None, made: Refresher) -> None:
+def _record_outcome(report: ContextReport, job: Job | None, runner: Refresher) -> None:
     if job is None:
         report.outcome, report.message = FAILED, "the job is gone"
         return
@@ -259,12 +268,12 @@ def _settle(report: ContextReport, job: Job | None, made: Refresher) -> None:
         report.message, _, log = rest.partition("\n")
         report.detail["log"] = log
         report.next = "gitindex jobs --json"
-    if job.id in made.done:
-        indexed, imported = made.done[job.id]
-        counted = asdict(imported)
-        counted["rejected"] = [list(item) for item in imported.rejected[:20]]
+    if job.id in runner.done:
+        indexed, imported = runner.done[job.id]
+        detail = asdict(imported)
+        detail["rejected"] = [list(item) for item in imported.rejected[:20]]
         report.detail = {
-            **counted,
+            **detail,
             "version": indexed.version,
             "uncovered": list(indexed.uncovered[:20]),
             "excluded": list(indexed.excluded),

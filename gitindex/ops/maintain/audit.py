@@ -16,7 +16,7 @@ from gitindex.lifecycle.check import Problem
 from gitindex.lifecycle.digest import Digest, digest
 from gitindex.model import versions
 from gitindex.ops.codebase import Codebase, assemble
-from gitindex.ops.syncing.collisions import Collision, find_present_collisions, find_stored_collisions
+from gitindex.ops.syncing.collisions import Collision, find_pending_collisions, find_stored_collisions
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.store import manifests
@@ -24,7 +24,7 @@ from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView, open_active
 
 # From no index to one, by what is wrong.
-WAYS_OUT = {"not_indexed": "gitindex init", "requires_reindex": "gitindex upgrade-store"}
+NEXT_COMMANDS = {"not_indexed": "gitindex init", "requires_reindex": "gitindex upgrade-store"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +32,23 @@ class Audit:
     digest: Digest
     problems: tuple[Problem, ...]
     snapshot_id: str
-    rebuilt: Digest | None = None
+    rebuilt_digest: Digest | None = None
 
     @property
-    def clean(self) -> bool:
+    def is_clean(self) -> bool:
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        answer: dict[str, Any] = {
             **versions.answer_version("health"),
-            "status": "ok" if self.clean else "problems",
+            "status": "ok" if self.is_clean else "problems",
             "snapshot_id": self.snapshot_id,
             **asdict(self.digest),
             "problems": [asdict(problem) for problem in self.problems],
         }
-        if self.rebuilt is not None:
-            found["rebuilt"] = asdict(self.rebuilt)
-        return found
+        if self.rebuilt_digest is not None:
+            answer["rebuilt"] = asdict(self.rebuilt_digest)
+        return answer
 
 
 def audit(
@@ -59,25 +59,25 @@ def audit(
     Raises Gated without a snapshot, StoreCorrupt when the view cannot even be read.
     """
     with _open(codebase) as view:
-        problems = check.damaged(view)
-        if problems:
-            first = problems[0]
+        damage = check.damaged(view)
+        if damage:
+            first = damage[0]
             raise StoreCorrupt(
-                f"{first[1]}" + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""),
+                f"{first[1]}" + (f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""),
                 hint="gitindex repair",
-                problems=[message for _, message in problems],
+                problems=[message for _, message in damage],
             )
-        found = digest(view)
-        flaws = [*check.inspect(view, found), *_beside(codebase, view)]
-        clean = _rebuild(codebase, view, progress) if rebuild else None
-        if clean is not None and clean != found:
+        live_digest = digest(view)
+        flaws = [*check.inspect(view, live_digest), *_check_control_files(codebase, view)]
+        clean_digest = _digest_clean_build(codebase, view, progress) if rebuild else None
+        if clean_digest is not None and clean_digest != live_digest:
             flaws.append(
                 Problem(
                     "parity",
-                    f"a clean build has digest {clean.digest[:16]}, this snapshot {found.digest[:16]}",
+                    f"a clean build has digest {clean_digest.digest[:16]}, this snapshot {live_digest.digest[:16]}",
                 )
             )
-        return Audit(found, tuple(flaws), view.manifest.snapshot_id, clean)
+        return Audit(live_digest, tuple(flaws), view.manifest.snapshot_id, clean_digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,53 +93,54 @@ def health(codebase: Codebase) -> Health:
     """Every problem of the active snapshot, without stopping at the first."""
     with open_active(codebase.layout) or nullcontext() as view:
         if view is None:
-            return Health((_missing(codebase),))
-        problems = (*check.inspect(view), *_beside(codebase, view))
-        stored = [] if problems else find_stored_collisions(view)
-        return _add_present(codebase, Health(problems, tuple(stored)))
+            return Health((_describe_missing_index(codebase),))
+        problems = (*check.inspect(view), *_check_control_files(codebase, view))
+        stored_collisions = [] if problems else find_stored_collisions(view)
+        return _add_pending_collisions(codebase, Health(problems, tuple(stored_collisions)))
 
 
-def _add_present(codebase: Codebase, found: Health) -> Health:
+def _add_pending_collisions(codebase: Codebase, snapshot_health: Health) -> Health:
     """With the collisions of the working tree that are not stored yet."""
     try:
-        present = find_present_collisions(codebase)
+        pending = find_pending_collisions(codebase)
     except GitindexError as error:
         message = f"the working tree was not searched for collisions: {error.message}"
         notice = {"code": error.code, "message": message, "next": error.hint or "gitindex status"}
-        return replace(found, notices=(notice,))
-    stored = {one.paths for one in found.collisions}
+        return replace(snapshot_health, notices=(notice,))
+    stored_paths = {collision.paths for collision in snapshot_health.collisions}
     return replace(
-        found, collisions=(*found.collisions, *(one for one in present if one.paths not in stored))
+        snapshot_health,
+        collisions=(*snapshot_health.collisions, *(one for one in pending if one.paths not in stored_paths)),
     )
 
 
-def _missing(codebase: Codebase) -> Problem:
+def _describe_missing_index(codebase: Codebase) -> Problem:
     if gate.superseded(codebase) is None:
         return Problem("not_indexed", f"{codebase.root} has no index")
     message = f"{codebase.root} has only an index of another release or configuration"
     return Problem("requires_reindex", message)
 
 
-def _beside(codebase: Codebase, view: SnapshotView) -> list[Problem]:
+def _check_control_files(codebase: Codebase, view: SnapshotView) -> list[Problem]:
     """Damage that answers survive, and `repair` mends: the pointer, the lease, the state file (SN-11)."""
     layout = codebase.layout
     flaws = [
         Problem("damaged_control", f"{path} is missing or damaged", path)
         for path in control_files.damaged(layout)
     ]
-    pointed, used = manifests.read_active_id(layout), view.manifest.snapshot_id
-    if pointed != used and _lost(layout, pointed):
-        message = f"ACTIVE_SNAPSHOT or the manifest it names ({pointed}) is damaged; snapshot {used} answers instead"
+    active_id, opened_id = manifests.read_active_id(layout), view.manifest.snapshot_id
+    if active_id != opened_id and _is_pointer_lost(layout, active_id):
+        message = f"ACTIVE_SNAPSHOT or the manifest it names ({active_id}) is damaged; snapshot {opened_id} answers instead"
         flaws.append(Problem("lost_pointer", message, layout.active_pointer.name))
     return flaws
 
 
-def _lost(layout: Layout, pointed: str | None) -> bool:
+def _is_pointer_lost(layout: Layout, active_id: str | None) -> bool:
     """Whether the pointer leads nowhere; one that moved on while we looked does not."""
-    if pointed is None:
+    if active_id is None:
         return True
     try:
-        manifests.read(layout, pointed)
+        manifests.read(layout, active_id)
     except IntegrityError:
         return True
     return False
@@ -150,16 +151,16 @@ def _open(codebase: Codebase) -> SnapshotView:
     return open_active(codebase.layout) or gate.open_gated(codebase)
 
 
-def _rebuild(codebase: Codebase, view: SnapshotView, progress: Progress) -> Digest:
+def _digest_clean_build(codebase: Codebase, view: SnapshotView, progress: Progress) -> Digest:
     """The same tree, from nothing, in a store of its own that is thrown away."""
     git = view.manifest.git
-    options = SyncOptions(full=True, commit_only=_commit_only(view), allow_degraded=view.manifest.degraded)
+    options = SyncOptions(full=True, commit_only=_is_commit_only(view), allow_degraded=view.manifest.degraded)
     with TemporaryDirectory(prefix="gitindex-audit-") as scratch:
         environment = replace(codebase.environment, home=Path(scratch))
-        clean = assemble(
+        clean_codebase = assemble(
             codebase.root, codebase.repo, codebase.settings, environment, shared=codebase.mode == "shared"
         )
-        report = sync(clean, options, progress)
+        report = sync(clean_codebase, options, progress)
         if report.fallback is not None and git.failure is None:
             failure = report.fallback
             raise GitError(f"a clean build is not possible: {failure.message}", hint=failure.next)
@@ -168,10 +169,10 @@ def _rebuild(codebase: Codebase, view: SnapshotView, progress: Progress) -> Dige
                 f"the snapshot is of commit {git.head_sha}, the working tree is at {report.commit}",
                 hint="gitindex sync",
             )
-        with _open(clean) as other:
-            return digest(other)
+        with _open(clean_codebase) as clean_view:
+            return digest(clean_view)
 
 
-def _commit_only(view: SnapshotView) -> bool:
+def _is_commit_only(view: SnapshotView) -> bool:
     git = view.manifest.git
     return git.head_sha is not None and not git.dirty and not git.untracked_included

@@ -20,7 +20,7 @@ from gitindex.ops.syncing import catchup
 from gitindex.store import readers
 from gitindex.view.snapshot import open_active
 
-STALE_NOTE = (
+STALE_WARNING = (
     "Local snapshot claims indexed, but completion proof is missing/invalid; "
     "treating as not_indexed for create."
 )
@@ -31,51 +31,54 @@ def needs_create(codebase: Codebase) -> tuple[bool, list[str]]:
     try:
         view = open_active(codebase.layout)
     except IntegrityError as error:
-        return True, [f"{STALE_NOTE} ({error.message})"]
+        return True, [f"{STALE_WARNING} ({error.message})"]
     if view is None:
         return True, []
     with view:
         proof = gate.validate_completion_proof(codebase, view)
     if proof.outcome is Outcome.VALID:
         return False, []
-    return True, [f"{STALE_NOTE} ({_told(proof)})"]
+    return True, [f"{STALE_WARNING} ({_describe_proof(proof)})"]
 
 
 def create(codebase: Codebase, progress: Progress = lambda _p, _d, _t: None) -> dict[str, Any]:
     """Index from nothing, unless a valid proof says that it is done already."""
-    needed, notes = needs_create(codebase)
+    needed, warnings = needs_create(codebase)
     if not needed:
-        return already_indexed(codebase)
+        return answer_already_indexed(codebase)
     report = catchup.catch_up(codebase, progress, full=True)
-    return {**_done("create", codebase), "notes": notes, "report": asdict(report)}
+    return {**_ok_answer("create", codebase), "notes": warnings, "report": asdict(report)}
 
 
-def already_indexed(codebase: Codebase) -> dict[str, Any]:
+def answer_already_indexed(codebase: Codebase) -> dict[str, Any]:
     message = f"{codebase.root} is already indexed"
-    following = {"sync": gate.action(codebase.root, "sync"), "reindex": gate.action(codebase.root, "reindex")}
-    return {**_done("create", codebase), "noop": True, "message": message, "hints": following}
+    next_actions = {
+        "sync": gate.action(codebase.root, "sync"),
+        "reindex": gate.action(codebase.root, "reindex"),
+    }
+    return {**_ok_answer("create", codebase), "noop": True, "message": message, "hints": next_actions}
 
 
 def reindex(codebase: Codebase, progress: Progress = lambda _p, _d, _t: None) -> dict[str, Any]:
     report = catchup.catch_up(codebase, progress, full=True)
-    return {**_done("reindex", codebase), "report": asdict(report)}
+    return {**_ok_answer("reindex", codebase), "report": asdict(report)}
 
 
 def catch_up(codebase: Codebase) -> dict[str, Any]:
     """Incremental; beside a rebuild it does nothing and says so (EN-6)."""
     if gate.active_indexing(codebase.layout) is not None:
         message = catchup.REBUILDING
-        following = {"status": gate.action(codebase.root, "status")}
+        next_actions = {"status": gate.action(codebase.root, "status")}
         return {
-            **_done("sync", codebase),
+            **_ok_answer("sync", codebase),
             "freshness": "skipped_indexing",
             "noop": True,
             "message": message,
-            "hints": following,
+            "hints": next_actions,
         }
     report = catchup.catch_up(codebase)
     return {
-        **_done("sync", codebase),
+        **_ok_answer("sync", codebase),
         "freshness": "noop" if report.noop else "synced",
         "report": asdict(report),
     }
@@ -92,19 +95,19 @@ def clear(codebase: Codebase) -> dict[str, Any]:
     """
     layout = codebase.layout
     if not layout.base.exists():
-        return {**_done("clear", codebase), "noop": True, "bytes_freed": 0}
+        return {**_ok_answer("clear", codebase), "noop": True, "bytes_freed": 0}
     search_engines.close(codebase)
     try:
         freed = remove_store(layout, readers_wait=readers.WAIT_SECONDS)
     except LeaseHeld as error:
-        following = gate.action(codebase.root, "status")["command"]
-        raise LeaseHeld(f"{error.message}; nothing was deleted", hint=following) from error
-    return {**_done("clear", codebase), "bytes_freed": freed}
+        next_command = gate.action(codebase.root, "status")["command"]
+        raise LeaseHeld(f"{error.message}; nothing was deleted", hint=next_command) from error
+    return {**_ok_answer("clear", codebase), "bytes_freed": freed}
 
 
-def _done(action: str, codebase: Codebase) -> dict[str, Any]:
+def _ok_answer(action: str, codebase: Codebase) -> dict[str, Any]:
     return {"status": "ok", "action": action, "codebaseRoot": str(codebase.root)}
 
 
-def _told(proof: Proof) -> str:
+def _describe_proof(proof: Proof) -> str:
     return f"{proof.reason}: {proof.detail}"

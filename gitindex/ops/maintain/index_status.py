@@ -11,15 +11,15 @@ from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
 from gitindex.indexing.plan import Plan
 from gitindex.model import versions
 from gitindex.model.manifest import GitState
-from gitindex.ops.answers.answer_truths import truth
-from gitindex.ops.codebase import Codebase, fingerprints, notices
+from gitindex.ops.answers.answer_truths import assess_truth
+from gitindex.ops.codebase import Codebase, collect_fingerprints, list_notices
 from gitindex.ops.syncing.git_fallback import scan_if_git_fails
 from gitindex.ops.syncing.sync_plan import SyncOptions, has_moved, make_plan, open_source
-from gitindex.store import store_state
+from gitindex.store import state_file
 from gitindex.userconfig import FILE_NAME
 from gitindex.view.snapshot import SnapshotView, open_active
 
-_LISTED = 20
+_MAX_LISTED = 20
 
 
 def status(codebase: Codebase) -> dict[str, Any]:
@@ -40,39 +40,39 @@ def status(codebase: Codebase) -> dict[str, Any]:
         "counts": {},
         "skipped": {},
         "text_only": {},
-        "fingerprints": fingerprints(codebase, None),
+        "fingerprints": collect_fingerprints(codebase, None),
         "semantic": [],
         "trust": None,
         "fallback": None,
         "problems": [],
-        "notices": notices(codebase),
+        "notices": list_notices(codebase),
     }
     try:
-        _fill(codebase, answer)
+        _fill_answer(codebase, answer)
     except (IntegrityError, IncompatibleVersion) as error:
         answer["status"] = "corrupt" if isinstance(error, IntegrityError) else "incompatible"
         answer["problems"].append({"code": error.code, "message": error.message, "next": error.hint})
     return answer
 
 
-def _fill(codebase: Codebase, answer: dict[str, Any]) -> None:
-    known = store_state.read(codebase.layout)
-    if known is not None:
-        answer["state"] = known.state
-        answer["last_sync_at"] = known.last_sync_at
-        answer["last_result"] = known.last_result
-        answer["indexing"] = asdict(known.indexing) if known.indexing else None
+def _fill_answer(codebase: Codebase, answer: dict[str, Any]) -> None:
+    store_state = state_file.read(codebase.layout)
+    if store_state is not None:
+        answer["state"] = store_state.state
+        answer["last_sync_at"] = store_state.last_sync_at
+        answer["last_result"] = store_state.last_result
+        answer["indexing"] = asdict(store_state.indexing) if store_state.indexing else None
     with open_active(codebase.layout) or nullcontext() as view:
         if view is not None:
-            _describe(codebase, view, answer)
+            _add_snapshot(codebase, view, answer)
             if (
                 answer["in_sync"] and answer.get("last_result") == "failed"
             ):  # mended by an edit, not by a sync
                 answer["last_result"] = "degraded" if view.manifest.degraded else "ok"
-        _judge(codebase, view, answer)
+        _add_gate_verdict(codebase, view, answer)
 
 
-def _judge(codebase: Codebase, view: SnapshotView | None, answer: dict[str, Any]) -> None:
+def _add_gate_verdict(codebase: Codebase, view: SnapshotView | None, answer: dict[str, Any]) -> None:
     """Would a read be let in? A shut gate is the status, and says what opens it (EN-4)."""
     verdict = gate.diagnose(codebase, view)
     answer.update(verdict)
@@ -84,9 +84,9 @@ def _judge(codebase: Codebase, view: SnapshotView | None, answer: dict[str, Any]
         answer["state"] = "indexfailed" if view is None else "sync_completed"
 
 
-def _describe(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) -> None:
+def _add_snapshot(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) -> None:
     manifest = view.manifest
-    truths = truth(codebase, view)
+    truths = assess_truth(codebase, view)
     answer.update(
         status="ok",
         snapshot_id=manifest.snapshot_id,
@@ -106,16 +106,16 @@ def _describe(codebase: Codebase, view: SnapshotView, answer: dict[str, Any]) ->
         fallback=asdict(manifest.git.failure) if manifest.git.failure else None,
         freshness=asdict(truths.freshness),
         coverage=asdict(truths.coverage),
-        truth=truths.line(),
+        truth=truths.summary_line(),
     )
     answer["fingerprints"]["ignore"] = manifest.ignore_fingerprint
-    answer["notices"] += _find_shared_dirt(codebase, view)
-    answer.update(_pending(codebase, view, answer["problems"]))
-    answer["skipped_files"] = _listed(view, "skip")
-    answer["text_only_files"] = _listed(view, "text_only") if manifest.counts.text_only else {}
+    answer["notices"] += _find_shared_uncommitted(codebase, view)
+    answer.update(_describe_pending(codebase, view, answer["problems"]))
+    answer["skipped_files"] = _list_paths_by_reason(view, "skip")
+    answer["text_only_files"] = _list_paths_by_reason(view, "text_only") if manifest.counts.text_only else {}
 
 
-def _find_shared_dirt(codebase: Codebase, view: SnapshotView) -> list[dict[str, str]]:
+def _find_shared_uncommitted(codebase: Codebase, view: SnapshotView) -> list[dict[str, str]]:
     """Working files that were never committed are in an index that others read (ST-3)."""
     if codebase.mode != "shared" or not view.manifest.git.dirty:
         return []
@@ -131,25 +131,27 @@ def _find_shared_dirt(codebase: Codebase, view: SnapshotView) -> list[dict[str, 
     ]
 
 
-def _pending(codebase: Codebase, view: SnapshotView, problems: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_pending(
+    codebase: Codebase, view: SnapshotView, problems: list[dict[str, Any]]
+) -> dict[str, Any]:
     """What the next sync would do, by the very plan it would make."""
     try:
-        plan, now = scan_if_git_fails(
+        plan, git_state = scan_if_git_fails(
             codebase, SyncOptions(), lambda options: _make_plan(codebase, view, options)
         )
     except GitindexError as error:
         problems.append({"code": error.code, "message": error.message, "next": error.hint})
         return {"pending": None, "in_sync": False}
-    moved = has_moved(view.manifest.git, now)
-    if now.failure is not None:
-        message = f"git cannot tell what changed, a scan of the files does: {now.failure.message}"
-        problems.append({"code": now.failure.code, "message": message, "next": now.failure.next})
+    moved = has_moved(view.manifest.git, git_state)
+    if git_state.failure is not None:
+        message = f"git cannot tell what changed, a scan of the files does: {git_state.failure.message}"
+        problems.append({"code": git_state.failure.code, "message": message, "next": git_state.failure.next})
     paths = sorted({*(work.key for work in plan.write), *plan.gone})
     return {
         "pending": len(paths),
-        "pending_files": paths[:_LISTED],
+        "pending_files": paths[:_MAX_LISTED],
         "in_sync": not paths and not moved,
-        "blocked": [asdict(error) for error in plan.errors[:_LISTED]],
+        "blocked": [asdict(error) for error in plan.errors[:_MAX_LISTED]],
     }
 
 
@@ -158,11 +160,11 @@ def _make_plan(codebase: Codebase, view: SnapshotView, options: SyncOptions) -> 
         return make_plan(codebase, view, source, options), source.state
 
 
-def _listed(view: SnapshotView, column: str) -> dict[str, list[str]]:
+def _list_paths_by_reason(view: SnapshotView, column: str) -> dict[str, list[str]]:
     """Some paths for every reason in a column of the files: nothing is dropped in silence (EL-1, EL-8)."""
-    found: dict[str, list[str]] = {}
+    paths_by_reason: dict[str, list[str]] = {}
     for row in view.select(f"SELECT path, {column} FROM file WHERE {column} != '' ORDER BY {column}, path"):  # noqa: S608
-        paths = found.setdefault(row.values[0], [])
-        if len(paths) < _LISTED:
+        paths = paths_by_reason.setdefault(row.values[0], [])
+        if len(paths) < _MAX_LISTED:
             paths.append(row.path)
-    return {reason: sorted(paths) for reason, paths in sorted(found.items())}
+    return {reason: sorted(paths) for reason, paths in sorted(paths_by_reason.items())}

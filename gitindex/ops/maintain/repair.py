@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from gitindex.errors import IncompatibleVersion, IntegrityError, PublishBlocked
 from gitindex.indexing.write import Progress
-from gitindex.lifecycle import compact, control_files, repair_plan
-from gitindex.lifecycle.repair_plan import RepairPlan
-from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.lifecycle import compact, control_files, repair_planner
+from gitindex.lifecycle.repair_planner import RepairPlan
+from gitindex.ops.codebase import Codebase, initial_store_state
 from gitindex.ops.syncing.git_fallback import scan_if_git_fails
-from gitindex.ops.syncing.parent_snapshot import Base
+from gitindex.ops.syncing.parent_snapshot import ParentSnapshot
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_locked import locked_sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
@@ -37,43 +37,45 @@ def repair_store(
     Raises what a sync raises. The last good snapshot stays until the mended one is published.
     """
     steps.reach("repair.plan")
-    chosen = _diagnose(codebase)
+    repair_plan = _diagnose(codebase)
     if not dry_run and codebase.layout.base.exists():
         with atomic.translate_storage_errors(codebase.layout.base):
-            control_files.mend(codebase.layout, fresh_state(codebase))
-    if dry_run or chosen.scope in ("none", "control"):
-        return RepairReport("ok", chosen.scope, chosen.damaged, 0, manifests.read_active_id(codebase.layout))
+            control_files.mend(codebase.layout, initial_store_state(codebase))
+    if dry_run or repair_plan.scope in ("none", "control"):
+        return RepairReport(
+            "ok", repair_plan.scope, repair_plan.damaged, 0, manifests.read_active_id(codebase.layout)
+        )
     steps.reach("repair.publish")
     try:
-        done = _mend(codebase, chosen, progress)
+        report = _apply_plan(codebase, repair_plan, progress)
     except (IntegrityError, PublishBlocked):
-        if chosen.scope == "full":
+        if repair_plan.scope == "full":
             raise
     else:
-        if chosen.scope == "full" or _diagnose(codebase).scope == "none":
-            return done
+        if repair_plan.scope == "full" or _diagnose(codebase).scope == "none":
+            return report
     # What the small rebuild could not mend, the large one does: nobody has to be told to run it.
-    return _mend(codebase, replace(chosen, scope="full"), progress)
+    return _apply_plan(codebase, replace(repair_plan, scope="full"), progress)
 
 
-def _mend(codebase: Codebase, chosen: RepairPlan, progress: Progress) -> RepairReport:
-    """Publish what `chosen` says. Raises PublishBlocked or IntegrityError when that does not make a whole snapshot."""
-    if chosen.scope == "full":
+def _apply_plan(codebase: Codebase, repair_plan: RepairPlan, progress: Progress) -> RepairReport:
+    """Publish what `repair_plan` says. Raises PublishBlocked or IntegrityError when that does not make a whole snapshot."""
+    if repair_plan.scope == "full":
         report = sync(codebase, SyncOptions(full=True), progress)
-        return RepairReport("ok", "full", chosen.damaged, report.counts["files"], report.snapshot_id)
-    if chosen.scope == "lexical":
-        done = compact.rebuild(codebase.layout)
-        return RepairReport("ok", "lexical", chosen.damaged, 0, done.snapshot_id)
+        return RepairReport("ok", "full", repair_plan.damaged, report.counts["files"], report.snapshot_id)
+    if repair_plan.scope == "lexical":
+        compacted = compact.rebuild(codebase.layout)
+        return RepairReport("ok", "lexical", repair_plan.damaged, 0, compacted.snapshot_id)
 
-    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
-        return _reduced(codebase, chosen, stack)
+    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> ParentSnapshot:
+        return _open_reduced(codebase, repair_plan, stack)
 
     report = scan_if_git_fails(
         codebase,
         SyncOptions(),
         lambda options: locked_sync(codebase, options, progress, time.monotonic(), choose),
     )
-    return RepairReport("ok", "files", chosen.damaged, len(chosen.paths), report.snapshot_id)
+    return RepairReport("ok", "files", repair_plan.damaged, len(repair_plan.paths), report.snapshot_id)
 
 
 def _diagnose(codebase: Codebase) -> RepairPlan:
@@ -84,22 +86,26 @@ def _diagnose(codebase: Codebase) -> RepairPlan:
         if view is None:
             return RepairPlan("full" if layout.base.exists() else "none")
         with view:
-            found = repair_plan.plan(view)
-            if found.scope == "none" and manifests.read_active_id(layout) != view.manifest.snapshot_id:
+            plan = repair_planner.plan(view)
+            if plan.scope == "none" and manifests.read_active_id(layout) != view.manifest.snapshot_id:
                 return RepairPlan("files", ("ACTIVE_SNAPSHOT",))
-            small = control_files.damaged(layout)
-            return RepairPlan("control", small) if small and found.scope == "none" else found
+            damaged_control = control_files.damaged(layout)
+            return (
+                RepairPlan("control", damaged_control) if damaged_control and plan.scope == "none" else plan
+            )
     except IncompatibleVersion:
         raise
     except IntegrityError as error:
         return RepairPlan("full", (error.message,))
 
 
-def _reduced(codebase: Codebase, chosen: RepairPlan, stack: ExitStack) -> Base:
+def _open_reduced(codebase: Codebase, repair_plan: RepairPlan, stack: ExitStack) -> ParentSnapshot:
     view = open_active(codebase.layout)
     assert view is not None, "diagnosed a moment ago, and the lease is ours since"
     stack.enter_context(view)
-    left = SnapshotView(codebase.layout, repair_plan.reduced(view, chosen), None, view.verifier)
-    if view.manifest.overlay.path in chosen.damaged:
-        left.forget_overlay()
-    return Base(stack.enter_context(left), whole=True, unlist=chosen.paths)
+    reduced_view = SnapshotView(
+        codebase.layout, repair_planner.reduced(view, repair_plan), None, view.verifier
+    )
+    if view.manifest.overlay.path in repair_plan.damaged:
+        reduced_view.forget_overlay()
+    return ParentSnapshot(stack.enter_context(reduced_view), compare_all=True, unlist=repair_plan.paths)

@@ -17,24 +17,26 @@ def write_settings(codebase: Codebase) -> bool:
     it is written as a comment, because a value would make another fingerprint and orphan the index (CF-2).
     """
     path = codebase.root / config.FILE_NAME
-    before = read_root_file(codebase.root, config.FILE_NAME) or b""
-    named = tomllib.loads(before.decode("utf-8-sig")) if before else {}
-    missing = {table: values for table, values in _present(codebase).items() if table not in named}
+    existing = read_root_file(codebase.root, config.FILE_NAME) or b""
+    existing_tables = tomllib.loads(existing.decode("utf-8-sig")) if existing else {}
+    missing = {
+        table: values for table, values in _current_tables(codebase).items() if table not in existing_tables
+    }
     if not missing:
         return False
-    gap = b"\n" if before and not before.endswith(b"\n\n") else b""
-    atomic.write_bytes(path, before + gap + _commented(missing).encode())
+    gap = b"\n" if existing and not existing.endswith(b"\n\n") else b""
+    atomic.write_bytes(path, existing + gap + _render_commented(missing).encode())
     return True
 
 
-def _commented(tables: dict[str, dict[str, Any]]) -> str:
+def _render_commented(tables: dict[str, dict[str, Any]]) -> str:
     import tomli_w
 
     lines = tomli_w.dumps(tables).splitlines(keepends=True)
     return "".join(line if line.startswith(("[", "\n")) else f"# {line}" for line in lines)
 
 
-def _present(codebase: Codebase) -> dict[str, dict[str, Any]]:
+def _current_tables(codebase: Codebase) -> dict[str, dict[str, Any]]:
     index, query = codebase.settings.index, codebase.settings.query
     return {
         "index": {

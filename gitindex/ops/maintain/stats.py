@@ -18,7 +18,7 @@ _LAYERS = {"tables": "tables/", "facts": "segments/", "lexical": "lexical/", "sn
 
 def stats(codebase: Codebase, view: SnapshotView) -> dict[str, Any]:
     manifest = view.manifest
-    sizes = {name: _size(manifest.artifacts(), prefix) for name, prefix in _LAYERS.items()}
+    sizes = {name: _sum_sizes(manifest.artifacts(), prefix) for name, prefix in _LAYERS.items()}
     syncs = log.read_entries(codebase.layout, "sync")
     return {
         "status": "ok",
@@ -27,48 +27,48 @@ def stats(codebase: Codebase, view: SnapshotView) -> dict[str, Any]:
         "ratio": round(sum(sizes.values()) / max(1, manifest.counts.text_bytes), 2),
         "segments": len(manifest.segments),
         "tombstones": manifest.tombstone_count,
-        "rows": _rows(manifest),
-        "compaction": _compaction(view),
+        "rows": _count_rows(manifest),
+        "compaction": _estimate_compaction(view),
         "snapshots": len(manifests.list_ids(codebase.layout)),
         "languages": dict(manifest.counts.languages),
         "embedding": {
             "identity": manifest.embedder,
-            "cached_vectors": _cached(codebase.layout.embeddings),
-            **_reuse(syncs),
+            "cached_vectors": _count_cached_vectors(codebase.layout.embeddings),
+            **_summarize_reuse(syncs),
         },
-        "last_publish_ms": _last(manifest, syncs),
+        "last_publish_ms": _last_publish_timings(manifest, syncs),
     }
 
 
-def _rows(manifest: Manifest) -> dict[str, int]:
+def _count_rows(manifest: Manifest) -> dict[str, int]:
     live = manifest.counts.chunks_indexed
     return {"live": live, "dead": sum(segment.rows for segment in manifest.segments) - live}
 
 
-def _compaction(view: SnapshotView) -> dict[str, Any]:
+def _estimate_compaction(view: SnapshotView) -> dict[str, Any]:
     """A segment shrinks by the share of its rows that are dead; lexical files hold few dead words and are left out."""
-    saved = 0.0
-    for at, segment in enumerate(view.manifest.segments):
-        live = sum(record.chunks for record in view.segment_records(at))
+    saved_bytes = 0.0
+    for segment_number, segment in enumerate(view.manifest.segments):
+        live = sum(record.chunks for record in view.segment_records(segment_number))
         size = sum(artifact.size_bytes for artifact in segment.artifacts)
-        saved += size * max(0, segment.rows - live) / max(1, segment.rows)
+        saved_bytes += size * max(0, segment.rows - live) / max(1, segment.rows)
     return {
         "overdue": maintenance_due.overdue(view.manifest),
         "segments_after": min(1, len(view.manifest.segments)),
-        "bytes_saved": round(saved),
+        "bytes_saved": round(saved_bytes),
     }
 
 
-def _last(manifest: Manifest, syncs: Iterable[dict[str, Any]]) -> dict[str, int]:
+def _last_publish_timings(manifest: Manifest, syncs: Iterable[dict[str, Any]]) -> dict[str, int]:
     """What the manifest knows of its own making, and what only the log could: the publish and its steps."""
-    found = dict(manifest.timings_ms)
+    timings = dict(manifest.timings_ms)
     for entry in syncs:
         if entry.get("snapshot_id") == manifest.snapshot_id and not entry.get("noop"):
-            found |= {**entry.get("timings_ms", {}), **entry.get("phases_ms", {})}
-    return found
+            timings |= {**entry.get("timings_ms", {}), **entry.get("phases_ms", {})}
+    return timings
 
 
-def _reuse(syncs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def _summarize_reuse(syncs: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Over the syncs that the log remembers."""
     entries = list(syncs)
     embedded = sum(entry.get("embedded", 0) for entry in entries)
@@ -77,11 +77,11 @@ def _reuse(syncs: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {"embedded": embedded, "reused": reused, "hit_rate": rate}
 
 
-def _size(artifacts: Iterable[Artifact], prefix: str) -> int:
+def _sum_sizes(artifacts: Iterable[Artifact], prefix: str) -> int:
     return sum(artifact.size_bytes for artifact in artifacts if artifact.path.startswith(prefix))
 
 
-def _cached(folder: Path) -> int:
+def _count_cached_vectors(folder: Path) -> int:
     """Vectors in the cache; one that is being written or unreadable counts as empty."""
     total = 0
     for path in folder.glob("*.sqlite"):

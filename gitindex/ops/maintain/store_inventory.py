@@ -17,7 +17,7 @@ from gitindex.ops.codebase import Codebase
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.ops.syncing.sync_report import SyncReport
-from gitindex.store import lease, ownership, steps, store_state, stores
+from gitindex.store import lease, ownership, state_file, steps, stores
 from gitindex.store.layout import builds_dir
 from gitindex.store.stores import StoreInfo
 from gitindex.view.snapshot import SnapshotView, open_active
@@ -25,22 +25,22 @@ from gitindex.view.snapshot import SnapshotView, open_active
 UNUSED_DAYS = 30
 
 
-def inventory(environment: Environment) -> list[StoreInfo]:
+def list_stores(environment: Environment) -> list[StoreInfo]:
     """Every store of the home; those of builds are named `builds/…`."""
     return [
-        replace(info, store_id=f"{where}{info.store_id}")
-        for where, home in _homes(environment)
+        replace(info, store_id=f"{prefix}{info.store_id}")
+        for prefix, home in _store_homes(environment)
         for info in (
-            stores.describe_store(layout, _mode(environment)) for layout in stores.list_layouts(home)
+            stores.describe_store(layout, _store_mode(environment)) for layout in stores.list_layouts(home)
         )
     ]
 
 
-def _mode(environment: Environment) -> str:
+def _store_mode(environment: Environment) -> str:
     return "shared" if environment.user.shared else "single"
 
 
-def _homes(environment: Environment) -> tuple[tuple[str, Path], ...]:
+def _store_homes(environment: Environment) -> tuple[tuple[str, Path], ...]:
     return ("", environment.home), ("builds/", builds_dir(environment.home))
 
 
@@ -71,12 +71,12 @@ def collect_stores(
     """
     removed, kept, busy, freed = [], [], [], 0
     limit = time.time() - days * 86400
-    for where, home in _homes(environment):
+    for prefix, home in _store_homes(environment):
         for layout in stores.list_layouts(home):
-            name = f"{where}{layout.id}"
+            name = f"{prefix}{layout.id}"
             current = here is not None and layout.base == here.layout.base
-            foreign = ownership.find_problem(layout, _mode(environment)) is not None
-            if foreign or (current and not force) or store_state.last_used(layout) > limit:
+            foreign = ownership.find_problem(layout, _store_mode(environment)) is not None
+            if foreign or (current and not force) or state_file.last_used(layout) > limit:
                 kept.append(name)
                 continue
             try:
@@ -100,7 +100,7 @@ def upgrade(
     if (
         not layout.readers_lock.exists()
     ):  # formats are part of what a store is called: an older index lies in another one
-        return _reindexed(codebase, progress) if gate.superseded(codebase) else ("current", None)
+        return _reindex(codebase, progress) if gate.superseded(codebase) else ("current", None)
     with lease.hold(layout, "upgrade", wait=5):
         steps.reach("upgrade.validate")
         try:
@@ -113,19 +113,19 @@ def upgrade(
         except IncompatibleVersion as error:
             if versions.is_newer(error):
                 raise
-    return _reindexed(codebase, progress)
+    return _reindex(codebase, progress)
 
 
-def _reindexed(codebase: Codebase, progress: Progress) -> tuple[str, SyncReport]:
+def _reindex(codebase: Codebase, progress: Progress) -> tuple[str, SyncReport]:
     steps.reach("upgrade.publish")
     return "reindexed", sync(codebase, SyncOptions(full=True), progress)
 
 
 def _validate(view: SnapshotView) -> None:
     """Every artifact whole and readable by this release, and the files beside them too."""
-    broken = check.damaged(view)
-    if broken:
-        raise IntegrityError(broken[0][1], hint="gitindex repair")
-    for at in range(len(view.manifest.segments)):
-        view.facts(at)
+    damage = check.damaged(view)
+    if damage:
+        raise IntegrityError(damage[0][1], hint="gitindex repair")
+    for segment_number in range(len(view.manifest.segments)):
+        view.facts(segment_number)
     control_files.damaged(view.layout)

@@ -22,10 +22,10 @@ from gitindex.model.manifest import Manifest
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.exact.refresh import FAILED, RefreshOptions, refresh_for_build
 from gitindex.ops.sharing import download_snapshot, remote_session
-from gitindex.ops.sharing.build_area import built, open_area
-from gitindex.ops.sharing.build_base import Seeker, Start
-from gitindex.ops.sharing.build_options import BuildOptions, BuildReport, output_of, report
-from gitindex.ops.syncing.parent_snapshot import Base
+from gitindex.ops.sharing.build_area import find_build, open_build_area
+from gitindex.ops.sharing.build_base import BaseFinder, BuildBase
+from gitindex.ops.sharing.build_options import BuildOptions, BuildReport, make_build_report, resolve_output
+from gitindex.ops.syncing.parent_snapshot import ParentSnapshot
 from gitindex.ops.syncing.sync_locked import locked_sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.ops.syncing.sync_report import SyncReport
@@ -47,48 +47,53 @@ def build(
 
     Raises what a sync raises. A remote that fails only costs time: the build then starts elsewhere.
     """
-    chosen, started = options or BuildOptions(), time.monotonic()
-    home = output_of(chosen)
-    codebase, at = open_area(path, environment, chosen.rev, home)
+    build_options, started = options or BuildOptions(), time.monotonic()
+    home = resolve_output(build_options)
+    codebase, revision = open_build_area(path, environment, build_options.rev, home)
     assert codebase.repo is not None
-    assert at.commit is not None
-    name = remote_session.repository_id(codebase.repo, codebase.settings.remote, at.commit)
-    with download_snapshot.opened(codebase.home, name) as area:
-        start = Start()
-        if not chosen.full and chosen.shard is None:
-            start = Seeker(codebase, environment, name, area, chosen.url, transfer).find(at.commit)
-        done = _index(codebase, at.commit, start, chosen, progress)
+    assert revision.commit is not None
+    repository = remote_session.find_repository_id(codebase.repo, codebase.settings.remote, revision.commit)
+    with download_snapshot.lock_download_area(codebase.home, repository) as area:
+        base = BuildBase()
+        if not build_options.full and build_options.shard is None:
+            base = BaseFinder(codebase, environment, repository, area, build_options.url, transfer).find(
+                revision.commit
+            )
+        sync_report = _index(codebase, revision.commit, base, build_options, progress)
         download_snapshot.clear(area)
-        _activate(codebase, done.snapshot_id)
-        if start.leaves_behind:
+        _activate(codebase, sync_report.snapshot_id)
+        if base.outside_history:
             compact.detach(codebase.layout)  # killed before, the build is not pushed but made again
-        exact = _refresh(codebase, at, chosen)
-    manifest = built(codebase, at.commit)
-    if not done.noop:
-        _keep_house(codebase, manifest)
-        manifest = built(codebase, at.commit)
-    return replace(report(name, at, start, done, manifest, started), indexers=exact)
+        context_reports = _refresh(codebase, revision, build_options)
+    manifest = find_build(codebase, revision.commit)
+    if not sync_report.noop:
+        _compact_and_collect(codebase, manifest)
+        manifest = find_build(codebase, revision.commit)
+    return replace(
+        make_build_report(repository, revision, base, sync_report, manifest, started),
+        indexers=context_reports,
+    )
 
 
 def _index(
-    codebase: Codebase, commit: str, start: Start, options: BuildOptions, progress: Progress
+    codebase: Codebase, commit: str, base: BuildBase, options: BuildOptions, progress: Progress
 ) -> SyncReport:
-    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
-        return start.open(codebase, stack)
+    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> ParentSnapshot:
+        return base.open(codebase, stack)
 
-    share: Callable[[str], bool] | None = options.shard.holds if options.shard else None
-    wanted = SyncOptions(
+    shard_filter: Callable[[str], bool] | None = options.shard.holds if options.shard else None
+    sync_options = SyncOptions(
         commit_only=True,
         rev=commit,
         portable=True,
-        share=share,
+        shard_filter=shard_filter,
         allow_degraded=options.allow_degraded,
         workers=options.workers,
     )
-    return locked_sync(codebase, wanted, progress, time.monotonic(), choose)
+    return locked_sync(codebase, sync_options, progress, time.monotonic(), choose)
 
 
-def _keep_house(codebase: Codebase, manifest: Manifest) -> None:
+def _compact_and_collect(codebase: Codebase, manifest: Manifest) -> None:
     """Few segments for readers, and no pile of builds that nobody will push any more."""
     if len(manifest.segments) > MAX_SEGMENTS:
         compact.compact_deltas(codebase.layout)
@@ -100,28 +105,28 @@ def _keep_house(codebase: Codebase, manifest: Manifest) -> None:
 def _activate(codebase: Codebase, snapshot_id: str) -> None:
     """An earlier build that serves again: what follows works on the active snapshot."""
     if manifests.read_active_id(codebase.layout) != snapshot_id:
-        with lease.hold(codebase.layout, snapshot_id, wait=30.0) as held:
-            publish.swap(codebase.layout, held, snapshot_id)
+        with lease.hold(codebase.layout, snapshot_id, wait=30.0) as writer_lease:
+            publish.swap(codebase.layout, writer_lease, snapshot_id)
 
 
-def _refresh(codebase: Codebase, at: Head, options: BuildOptions) -> tuple[dict[str, Any], ...]:
+def _refresh(codebase: Codebase, revision: Head, options: BuildOptions) -> tuple[dict[str, Any], ...]:
     """Exact facts of every project whose indexer is here; a failed run fails the build unless allowed.
 
     Raises SemanticError.
     """
-    if not options.semantic or options.shard is not None:
+    if not options.exact_facts or options.shard is not None:
         return ()
-    wanted = RefreshOptions(
+    refresh_options = RefreshOptions(
         allow_project_code=options.allow_project_code,
         python_env=options.python_env,
         node_modules=options.node_modules,
     )
-    done = refresh_for_build(codebase, at, wanted)
-    failed = [one for one in done.contexts if one.outcome == FAILED]
+    refresh_report = refresh_for_build(codebase, revision, refresh_options)
+    failed = [context for context in refresh_report.contexts if context.outcome == FAILED]
     if failed and not options.allow_degraded:
         raise SemanticError(
             f"{failed[0].tool} failed for {failed[0].context}: {failed[0].message}",
             hint=failed[0].next or "gitindex build --no-semantic",
             indexers=[asdict(one) for one in failed],
         )
-    return tuple(asdict(one) for one in done.contexts)
+    return tuple(asdict(one) for one in refresh_report.contexts)

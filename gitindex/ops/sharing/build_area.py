@@ -19,27 +19,27 @@ from gitindex.store.layout import builds_dir
 from gitindex.userconfig import UserConfig
 
 
-def repository_at(path: Path, user: UserConfig | None = None) -> Repo:
-    found = discover(path, user=user) if path.exists() else None
-    if found is None:
+def require_repository(path: Path, user: UserConfig | None = None) -> Repo:
+    repo = discover(path, user=user) if path.exists() else None
+    if repo is None:
         raise NotARepository(f"{path.absolute()} is not in a git repository", hint="git init")
-    return found
+    return repo
 
 
-def open_area(
+def open_build_area(
     path: Path, environment: Environment, rev: str, home: Path | None = None
 ) -> tuple[Codebase, Head]:
     """The commit and its build area (below `home`, where given). Raises NotARepository, GitError, ConfigError."""
-    repo = repository_at(path, environment.user)
-    at = resolve(repo, rev)
-    area = replace(environment, home=home or builds_dir(environment.home))
-    codebase = assemble(repo.root, repo, settings_of(repo, rev), area)
+    repo = require_repository(path, environment.user)
+    revision = resolve(repo, rev)
+    build_environment = replace(environment, home=home or builds_dir(environment.home))
+    codebase = assemble(repo.root, repo, read_commit_settings(repo, rev), build_environment)
     fingerprint = published_fingerprint(codebase.settings)
-    layout = stores.locate(area.home, codebase.root, fingerprint)
-    return replace(codebase, fingerprint=fingerprint, layout=layout), at
+    layout = stores.locate(build_environment.home, codebase.root, fingerprint)
+    return replace(codebase, fingerprint=fingerprint, layout=layout), revision
 
 
-def settings_of(repo: Repo, rev: str) -> Settings:
+def read_commit_settings(repo: Repo, rev: str) -> Settings:
     """The settings in a commit's own tree."""
     tree = resolve(repo, rev).tree
     assert tree is not None
@@ -53,20 +53,20 @@ def settings_of(repo: Repo, rev: str) -> Settings:
     return config.parse(data)
 
 
-def builds(codebase: Codebase) -> list[Manifest]:
+def list_builds(codebase: Codebase) -> list[Manifest]:
     """Readable builds, newest first."""
-    found = []
+    readable_builds = []
     for snapshot_id in manifests.list_ids(codebase.layout):
         try:
-            found.append(manifests.read(codebase.layout, snapshot_id))
+            readable_builds.append(manifests.read(codebase.layout, snapshot_id))
         except (IntegrityError, IncompatibleVersion):
             continue
-    return found
+    return readable_builds
 
 
-def built(codebase: Codebase, commit: str) -> Manifest:
+def find_build(codebase: Codebase, commit: str) -> Manifest:
     """The newest build of a commit, whole and of its history alone. Raises UsageError without one."""
-    for manifest in builds(codebase):
+    for manifest in list_builds(codebase):
         if manifest.git.head_sha == commit and manifest.origin == Origin():
             return manifest
     raise UsageError(f"{commit[:12]} was not built here", hint=f"gitindex build --commit {commit[:12]}")

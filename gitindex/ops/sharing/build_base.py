@@ -3,7 +3,7 @@
 Older segments travel with every later snapshot, and must not hold content that the history of the commit does not have.
 At equal distance the published one wins, because its segments are shared already. After a force push there may be no
 such ancestor: then a snapshot that the branch left behind saves the work, and what it holds besides the commit's own
-tree is removed before anything is published (`leaves_behind`).
+tree is removed before anything is published (`outside_history`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gitindex.git.repo import ancestors, is_known
 from gitindex.model.manifest import Manifest, Origin
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.sharing import remote_session, signing_keys
-from gitindex.ops.sharing.build_area import builds
-from gitindex.ops.sharing.download_snapshot import Obtained, Way, install_below
-from gitindex.ops.sharing.published_snapshots import DEPTH, Finder
-from gitindex.ops.sharing.remote_session import Share
-from gitindex.ops.syncing.parent_snapshot import Base
+from gitindex.ops.sharing.build_area import list_builds
+from gitindex.ops.sharing.download_snapshot import DownloadedSnapshot, SnapshotDownloader, install_parent
+from gitindex.ops.sharing.published_snapshots import DEPTH, PublishedFinder
+from gitindex.ops.sharing.remote_session import RemoteSession
+from gitindex.ops.syncing.parent_snapshot import ParentSnapshot
 from gitindex.remote.transport import OnProgress
 from gitindex.store import install_snapshot
 from gitindex.store.integrity import Verifier
@@ -35,32 +35,32 @@ LEFT_BEHIND = "left behind"
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class BuildBase:
     kind: str = "none"  # published | local | none
     commit: str | None = None
-    local: Manifest | None = None
-    obtained: Obtained | None = None
-    note: str = ""  # why no published ancestor was used
-    leaves_behind: bool = False  # the base is no ancestor: what the commit does not have must go
+    local_manifest: Manifest | None = None
+    downloaded: DownloadedSnapshot | None = None
+    remark: str = ""  # why no published ancestor was used
+    outside_history: bool = False  # the base is no ancestor: what the commit does not have must go
 
-    def open(self, codebase: Codebase, stack: ExitStack) -> Base:
+    def open(self, codebase: Codebase, stack: ExitStack) -> ParentSnapshot:
         """The view to build upon. Needs the lease."""
-        if self.local is not None:
+        if self.local_manifest is not None:
             view = SnapshotView(
-                codebase.layout, self.local, ReadersLock(codebase.layout), Verifier(codebase.layout)
+                codebase.layout, self.local_manifest, ReadersLock(codebase.layout), Verifier(codebase.layout)
             )
-            return Base(stack.enter_context(view))
-        if self.obtained is None:
-            return Base()
-        origin = Origin(LEFT_BEHIND) if self.leaves_behind else Origin()
-        manifest = replace(self.obtained.manifest, store_id=codebase.layout.id, origin=origin)
-        view = install_below(codebase.layout, manifest, self.obtained, stack, keep=True)
+            return ParentSnapshot(stack.enter_context(view))
+        if self.downloaded is None:
+            return ParentSnapshot()
+        origin = Origin(LEFT_BEHIND) if self.outside_history else Origin()
+        manifest = replace(self.downloaded.manifest, store_id=codebase.layout.id, origin=origin)
+        view = install_parent(codebase.layout, manifest, self.downloaded, stack, keep=True)
         install_snapshot.register_snapshot(codebase.layout, manifest)
-        return Base(view)
+        return ParentSnapshot(view)
 
 
 @dataclass(frozen=True, slots=True)
-class Seeker:
+class BaseFinder:
     """What is needed to look for a start."""
 
     codebase: Codebase
@@ -70,58 +70,66 @@ class Seeker:
     url: str = ""
     transfer: OnProgress = field(default=lambda _: None)
 
-    def find(self, commit: str) -> Start:
+    def find(self, commit: str) -> BuildBase:
         """A remote that is missing, fails or is not believed only costs time."""
-        local, depth = self._local(commit)
+        local_base, depth = self._find_local(commit)
         try:
-            share = self._share()
-            finder = Finder(share, depth=depth, elsewhere=local.local is None)
-            way = Way(share, self.area, (self.codebase.layout,), self.transfer)
-            found, obtained = finder.first(commit, way.bring)
+            session = self._open_session()
+            finder = PublishedFinder(
+                session, depth=depth, search_outside_history=local_base.local_manifest is None
+            )
+            downloader = SnapshotDownloader(session, self.area, (self.codebase.layout,), self.transfer)
+            published, downloaded = finder.find_nearest(commit, downloader.download)
         except GitindexError as error:
-            return replace(local, note=error.message)
-        if not found.elsewhere or self._descends(commit, found.commit):
-            return Start("published", found.commit, None, obtained)
-        note = f"no ancestor is published; {found.commit[:12]} is none, and only its work was used"
-        return Start("published", found.commit, None, obtained, note, leaves_behind=True)
+            return replace(local_base, remark=error.message)
+        if not published.outside_history or self._descends_from(commit, published.commit):
+            return BuildBase("published", published.commit, None, downloaded)
+        remark = f"no ancestor is published; {published.commit[:12]} is none, and only its work was used"
+        return BuildBase("published", published.commit, None, downloaded, remark, outside_history=True)
 
-    def _descends(self, commit: str, base: str) -> bool:
+    def _descends_from(self, commit: str, base: str) -> bool:
         repo = self.codebase.repo
         assert repo is not None
         return is_known(repo, base) and is_ancestor(repo, base, commit)
 
-    def _local(self, commit: str) -> tuple[Start, int]:
+    def _find_local(self, commit: str) -> tuple[BuildBase, int]:
         """The nearest local build, and how many commits are at least as near."""
         assert self.codebase.repo is not None
-        here = {one.git.head_sha: one for one in reversed(builds(self.codebase)) if _clean(one)}
+        local_builds = {
+            manifest.git.head_sha: manifest
+            for manifest in reversed(list_builds(self.codebase))
+            if _is_clean(manifest)
+        }
         for position, ancestor in enumerate(ancestors(self.codebase.repo, commit, DEPTH)):
-            if ancestor in here and _whole(self.codebase, here[ancestor]):
-                return Start("local", ancestor, here[ancestor]), position + 1
-        return Start(), DEPTH
+            if ancestor in local_builds and _is_intact(self.codebase, local_builds[ancestor]):
+                return BuildBase("local", ancestor, local_builds[ancestor]), position + 1
+        return BuildBase(), DEPTH
 
-    def _share(self) -> Share:
+    def _open_session(self) -> RemoteSession:
         """Believe what this user pinned, and what the publisher's own key signed."""
         repo = self.codebase.repo
         assert repo is not None
-        own = signing_keys.signing_key(self.environment)
-        pinned = remote_session.pinned(self.environment, repo, self.repository)
-        if own is None:
+        own_key = signing_keys.load_signing_key(self.environment)
+        pin = remote_session.load_pin(self.environment, repo, self.repository)
+        if own_key is None:
             return remote_session.open_reader(
                 repo, self.repository, self.codebase.fingerprint, self.environment,
                 self.codebase.settings.remote, self.url,
             )  # fmt: skip
-        policy = pinned.policy
-        believed = TrustPolicy((*policy.trusted_keys, own.public), policy.revoked_ids, policy.threshold)
+        policy = pin.policy
+        extended_policy = TrustPolicy(
+            (*policy.trusted_keys, own_key.public), policy.revoked_ids, policy.threshold
+        )
         return remote_session.open_writer(
-            repo, self.repository, self.codebase.fingerprint, self.environment, self.url, believed
+            repo, self.repository, self.codebase.fingerprint, self.environment, self.url, extended_policy
         )
 
 
-def _clean(manifest: Manifest) -> bool:
+def _is_clean(manifest: Manifest) -> bool:
     return not manifest.git.dirty and not manifest.git.untracked_included and manifest.origin == Origin()
 
 
-def _whole(codebase: Codebase, manifest: Manifest) -> bool:
+def _is_intact(codebase: Codebase, manifest: Manifest) -> bool:
     verifier = Verifier(codebase.layout)
     try:
         for artifact in manifest.artifacts():

@@ -11,7 +11,7 @@ from typing import Any
 from gitindex.errors import UsageError
 from gitindex.git.repo import Head
 from gitindex.model.manifest import Manifest
-from gitindex.ops.sharing.build_base import Start
+from gitindex.ops.sharing.build_base import BuildBase
 from gitindex.ops.syncing.sync_report import SyncReport
 
 
@@ -33,7 +33,7 @@ class BuildOptions:
     full: bool = False
     url: str = ""  # where published ancestors are looked for
     allow_degraded: bool = False
-    semantic: bool = True  # run the exact indexers to completion
+    exact_facts: bool = True  # run the exact indexers to completion
     python_env: Path | None = None  # installed packages for them, as `refresh` takes them
     node_modules: Path | None = None
     allow_project_code: bool = False
@@ -65,7 +65,7 @@ class BuildReport:
     indexers: tuple[dict[str, Any], ...] = ()  # what became of each project
 
 
-def output_of(options: BuildOptions) -> Path | None:
+def resolve_output(options: BuildOptions) -> Path | None:
     """A shard goes where the user says: it is on its way to another machine."""
     if (options.shard is None) != (options.output is None):
         raise UsageError("a shard needs a directory to go to", hint="--shard I/N --output DIR")
@@ -76,28 +76,33 @@ def output_of(options: BuildOptions) -> Path | None:
     return options.output.absolute() / f"{options.shard.number}-of-{options.shard.count}"
 
 
-def report(
-    name: str, at: Head, start: Start, done: SyncReport, manifest: Manifest, started: float
+def make_build_report(
+    repository: str,
+    revision: Head,
+    base: BuildBase,
+    sync_report: SyncReport,
+    manifest: Manifest,
+    started: float,
 ) -> BuildReport:
-    assert at.commit is not None
-    assert at.tree is not None
+    assert revision.commit is not None
+    assert revision.tree is not None
     return BuildReport(
         status="ok",
-        commit=at.commit,
-        tree=at.tree,
-        repository=name,
+        commit=revision.commit,
+        tree=revision.tree,
+        repository=repository,
         snapshot_id=manifest.snapshot_id,
-        base=start.kind,
-        base_commit=start.commit,
-        noop=done.noop,
-        changes=done.changes,
+        base=base.kind,
+        base_commit=base.commit,
+        noop=sync_report.noop,
+        changes=sync_report.changes,
         counts={"files": manifest.counts.files_indexed, "chunks": manifest.counts.chunks_indexed},
         languages=dict(manifest.counts.languages),
         skipped=dict(manifest.counts.skipped),
         segments=len(manifest.segments),
-        bytes=start.obtained.bytes if start.obtained else {"downloaded": 0, "reused": 0},
+        bytes=base.downloaded.bytes if base.downloaded else {"downloaded": 0, "reused": 0},
         elapsed_ms=round((time.monotonic() - started) * 1000),
         config_fingerprint=manifest.config_fingerprint,
-        note=start.note,
+        note=base.remark,
         semantic=tuple(manifest.semantic),
     )

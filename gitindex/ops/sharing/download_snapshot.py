@@ -19,8 +19,8 @@ from types import TracebackType
 from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseHeld, RemoteMissing
 from gitindex.model import portable
 from gitindex.model.manifest import Artifact, Manifest
-from gitindex.ops.sharing.published_snapshots import Published
-from gitindex.ops.sharing.remote_session import Share
+from gitindex.ops.sharing.published_snapshots import PublishedSnapshot
+from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.remote import fetch_plan
 from gitindex.remote.download import download
 from gitindex.remote.stored_objects import Packed
@@ -31,12 +31,12 @@ from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView
 
-_NEWEST = 8  # snapshots of a store to look for reusable files in
-_POLL = 0.05
+_MAX_SNAPSHOTS = 8  # snapshots of a store to look for reusable files in
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Obtained:
+class DownloadedSnapshot:
     """A whole snapshot, proven, outside any store: artifact path → file."""
 
     manifest: Manifest
@@ -47,42 +47,42 @@ class Obtained:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SnapshotDownloader:
     """How to bring snapshots: from where, into which area, reusing which stores."""
 
-    share: Share
+    session: RemoteSession
     area: Path
     stores: tuple[Layout, ...]
     on_progress: OnProgress = lambda _: None
     patience: Patience | None = None
 
-    def bring(self, found: Published) -> Obtained:
+    def download(self, published: PublishedSnapshot) -> DownloadedSnapshot:
         """Raises IntegrityError (try the next ancestor), RemoteUnavailable, RemoteDenied, StorageFull."""
         steps.reach("fetch.download")
-        share, claim = self.share, found.claim
-        table = fetch_plan.read_toc(share.transport, share.names, claim, self.patience)
+        session, claim = self.session, published.claim
+        table = fetch_plan.read_toc(session.transport, session.names, claim, self.patience)
         staging = self.area / f"staged-{claim.toc.sha256[:16]}"
-        _forget_others(self.area, staging)
-        here = _here(table, self.stores, self.area / "reuse", staging)
-        plan = fetch_plan.plan_fetch(table, here, share.names, staging)
-        _forget_partials(self.area / "partials", {one.packed.sha256 for one in plan.download})
-        received = self._download(plan)
+        _remove_stale_staging(self.area, staging)
+        local_files = _find_local_files(table, self.stores, self.area / "reuse", staging)
+        plan = fetch_plan.plan_fetch(table, local_files, session.names, staging)
+        _remove_stale_partials(self.area / "partials", {planned.packed.sha256 for planned in plan.download})
+        received = self._download_objects(plan)
         steps.reach("fetch.staged")
         files = {entry.path: staging / entry.path for entry in table.entries}
         files.update((one.entry.path, one.source) for one in plan.reuse)
-        return Obtained(
-            _manifest(files, table, found),
+        return DownloadedSnapshot(
+            _read_manifest(files, table, published),
             files,
             self.area,
             {"downloaded": len(plan.download), "reused": len({one.source for one in plan.reuse})},
             {"downloaded": received + claim.toc.size, "reused": plan.reuse_bytes},
         )
 
-    def _download(self, plan: fetch_plan.FetchPlan) -> int:
+    def _download_objects(self, plan: fetch_plan.FetchPlan) -> int:
         partials = self.area / "partials"
         try:
             return download(
-                self.share.transport,
+                self.session.transport,
                 plan.download,
                 partials,
                 on_progress=self.on_progress,
@@ -95,126 +95,133 @@ class Way:
 
 
 @contextmanager
-def opened(home: Path, repository: str, wait: float = 30.0) -> Iterator[Path]:
+def lock_download_area(home: Path, repository: str, wait: float = 30.0) -> Iterator[Path]:
     """The area of a repository, for one download at a time.
 
     Raises LeaseHeld when another one keeps it, ForeignStore when it is not this user's.
     """
-    where = home / "fetch" / repository
-    atomic.make_private_folder(where)
-    ownership.check_private(where)  # files here become files of the store
-    descriptor = os.open(where / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    area = home / "fetch" / repository
+    atomic.make_private_folder(area)
+    ownership.check_private(area)  # files here become files of the store
+    descriptor = os.open(area / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _lock(descriptor, time.monotonic() + wait)
-        yield where
+        yield area
     finally:
         os.close(descriptor)
 
 
-def clear(where: Path) -> None:
+def clear(area: Path) -> None:
     """Everything is installed: nothing here is needed any more."""
-    for entry in where.iterdir():
+    for entry in area.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry)
 
 
-def install_below(
-    layout: Layout, manifest: Manifest, obtained: Obtained, stack: ExitStack, *, keep: bool = False
+def install_parent(
+    layout: Layout,
+    manifest: Manifest,
+    downloaded: DownloadedSnapshot,
+    stack: ExitStack,
+    *,
+    keep: bool = False,
 ) -> SnapshotView:
     """A view on the snapshot inside `layout`. Needs the lease.
 
     Unless told to `keep` it, the snapshot is taken back when the body of `stack` fails.
     """
-    new = install_snapshot.install(layout, manifest, obtained.files, obtained.area)
+    installed = install_snapshot.install(layout, manifest, downloaded.files, downloaded.area)
 
-    def take_back(
+    def roll_back(
         kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         if kind is not None and not keep:
-            install_snapshot.uninstall(layout, new)
+            install_snapshot.uninstall(layout, installed)
 
-    stack.push(take_back)
+    stack.push(roll_back)
     view = SnapshotView(layout, manifest, None, install_snapshot.make_verifier(layout, manifest))
     view.forget_overlay()
     return stack.enter_context(view)
 
 
-def _here(table: Toc, stores: tuple[Layout, ...], kept: Path, staging: Path) -> dict[str, Path]:
+def _find_local_files(
+    table: Toc, stores: tuple[Layout, ...], reuse_folder: Path, staging: Path
+) -> dict[str, Path]:
     """Raw hash → a proven local file, for what the table needs.
 
     Files of the store to install into (the first) are named as they are; those of others are linked, so that
     no gc takes them away. A crashed install and a killed download left whole files, too.
     """
     needed = {entry.packed.raw_sha256 for entry in table.entries}
-    found: dict[str, Path] = {}
-    kept.mkdir()
+    local_files: dict[str, Path] = {}
+    reuse_folder.mkdir()
     for layout in stores:
         verifier = Verifier(layout)
-        for artifact in _artifacts(layout):
-            if artifact.sha256 in needed and artifact.sha256 not in found:
-                file = _proven(verifier, artifact, None if layout == stores[0] else kept)
-                found.update({artifact.sha256: file} if file else {})
+        for artifact in _list_artifacts(layout):
+            if artifact.sha256 in needed and artifact.sha256 not in local_files:
+                file = _verify_reusable(verifier, artifact, None if layout == stores[0] else reuse_folder)
+                local_files.update({artifact.sha256: file} if file else {})
     for entry in table.entries:
-        for left in (staging / entry.path, *(layout.base / entry.path for layout in stores[:1])):
-            if entry.packed.raw_sha256 not in found and _is(left, entry.packed):
-                found[entry.packed.raw_sha256] = left
-    return found
+        for leftover in (staging / entry.path, *(layout.base / entry.path for layout in stores[:1])):
+            if entry.packed.raw_sha256 not in local_files and _has_content(leftover, entry.packed):
+                local_files[entry.packed.raw_sha256] = leftover
+    return local_files
 
 
-def _artifacts(layout: Layout) -> Iterator[Artifact]:
-    for snapshot_id in manifests.list_ids(layout)[:_NEWEST]:
+def _list_artifacts(layout: Layout) -> Iterator[Artifact]:
+    for snapshot_id in manifests.list_ids(layout)[:_MAX_SNAPSHOTS]:
         try:
             yield from manifests.read(layout, snapshot_id).artifacts()
         except (IntegrityError, IncompatibleVersion):
             continue
 
 
-def _proven(verifier: Verifier, artifact: Artifact, kept: Path | None) -> Path | None:
+def _verify_reusable(verifier: Verifier, artifact: Artifact, reuse_folder: Path | None) -> Path | None:
     try:
         path = verifier.verified_path(artifact)
-        if kept is None:
+        if reuse_folder is None:
             return path
-        atomic.link_or_copy(path, kept / artifact.sha256)
+        atomic.link_or_copy(path, reuse_folder / artifact.sha256)
     except (IntegrityError, FileNotFoundError):  # damaged or collected: the remote has it
         return None
-    return kept / artifact.sha256
+    return reuse_folder / artifact.sha256
 
 
-def _is(path: Path, packed: Packed) -> bool:
+def _has_content(path: Path, packed: Packed) -> bool:
     return path.is_file() and integrity.hash_file(path) == (packed.raw_sha256, packed.raw_size)
 
 
-def _manifest(files: dict[str, Path], table: Toc, found: Published) -> Manifest:
+def _read_manifest(files: dict[str, Path], table: Toc, published: PublishedSnapshot) -> Manifest:
     """The published manifest, checked against what was signed; `files` keeps the artifacts."""
     path = files.pop(portable.NAME, None)
     if path is None:
         raise IntegrityError("the published snapshot has no manifest", hint="gitindex verify")
-    listed = {entry.path: (entry.packed.raw_size, entry.packed.raw_sha256) for entry in table.entries}
-    del listed[portable.NAME]
-    manifest, claim = portable.decode(path.read_bytes()), found.claim
-    portable.check(manifest, (claim.commit, claim.tree), claim.config_fingerprint, listed)
+    signed_files = {entry.path: (entry.packed.raw_size, entry.packed.raw_sha256) for entry in table.entries}
+    del signed_files[portable.NAME]
+    manifest, claim = portable.decode(path.read_bytes()), published.claim
+    portable.check(manifest, (claim.commit, claim.tree), claim.config_fingerprint, signed_files)
     return manifest
 
 
-def _forget_others(where: Path, staging: Path) -> None:
+def _remove_stale_staging(area: Path, staging: Path) -> None:
     """Leftovers of other downloads: this one cannot use them."""
-    for entry in where.iterdir():
+    for entry in area.iterdir():
         if entry.name == "reuse" or (entry.name.startswith("staged-") and entry != staging):
             shutil.rmtree(entry)
 
 
-def _forget_partials(partials: Path, coming: set[str]) -> None:
+def _remove_stale_partials(partials: Path, expected: set[str]) -> None:
     for partial in partials.iterdir() if partials.is_dir() else ():
-        if partial.name not in coming:
+        if partial.name not in expected:
             partial.unlink()
 
 
-def _lock(descriptor: int, until: float) -> None:
+def _lock(descriptor: int, deadline: float) -> None:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
-            if time.monotonic() >= until:
+            if time.monotonic() >= deadline:
                 raise LeaseHeld("another fetch of this repository is running", hint="try again") from None
-            time.sleep(_POLL)
+            time.sleep(_POLL_SECONDS)

@@ -15,16 +15,16 @@ from gitindex.git.repo import head, resolve
 from gitindex.indexing.write import Progress
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import GitState, Manifest, Origin
-from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.codebase import Codebase, initial_store_state
 from gitindex.ops.sharing import download_snapshot, remote_session, trusted_keys
-from gitindex.ops.sharing.download_snapshot import Obtained, Way
-from gitindex.ops.sharing.fetch_report import FetchReport, report
-from gitindex.ops.sharing.published_snapshots import Finder, Published
-from gitindex.ops.sharing.remote_session import Share
-from gitindex.ops.syncing.catchup import serving_request
+from gitindex.ops.sharing.download_snapshot import DownloadedSnapshot, SnapshotDownloader
+from gitindex.ops.sharing.fetch_report import FetchReport, make_fetch_report
+from gitindex.ops.sharing.published_snapshots import PublishedFinder, PublishedSnapshot
+from gitindex.ops.sharing.remote_session import RemoteSession
+from gitindex.ops.syncing.catchup import serve_hook_request
 from gitindex.ops.syncing.git_fallback import scan_if_git_fails
-from gitindex.ops.syncing.maintenance import after_sync
-from gitindex.ops.syncing.parent_snapshot import Adopt, Base
+from gitindex.ops.syncing.maintenance import maintain_after_sync
+from gitindex.ops.syncing.parent_snapshot import Adopt, ParentSnapshot
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_locked import locked_sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
@@ -55,27 +55,42 @@ def fetch(
 
     Raises Untrusted, IntegrityError, RemoteError, LeaseHeld and what a sync raises; then nothing changed.
     """
-    chosen, started = options or FetchOptions(), time.monotonic()
-    share, target = _open(codebase, chosen)
+    fetch_options, started = options or FetchOptions(), time.monotonic()
+    session, target = _open_session(codebase, fetch_options)
     steps.reach("fetch.find")
     # With an index here, a sync from it is nearer than what other branches have published.
-    finder = Finder(share, elsewhere=manifests.read_active_id(codebase.layout) is None)
-    with serving_request(codebase), download_snapshot.opened(codebase.home, share.repository) as area:
-        way = Way(share, area, reusable(codebase), transfer, chosen.patience)
-        found, obtained = finder.first(target, lambda one: None if _have(codebase, one) else way.bring(one))
+    finder = PublishedFinder(
+        session, search_outside_history=manifests.read_active_id(codebase.layout) is None
+    )
+    with (
+        serve_hook_request(codebase),
+        download_snapshot.lock_download_area(codebase.home, session.repository) as area,
+    ):
+        downloader = SnapshotDownloader(
+            session, area, list_reusable_stores(codebase), transfer, fetch_options.patience
+        )
+        published, downloaded = finder.find_nearest(
+            target, lambda one: None if _is_installed(codebase, one) else downloader.download(one)
+        )
         # Before anything is published: a trust file that cannot be written leaves the index as it was (RE-6).
-        rotated = trusted_keys.remember(codebase.environment, share, found.trusted)
-        caught_up = SyncOptions(allow_degraded=chosen.allow_degraded, workers=chosen.workers)
-        if obtained is None:
-            done = sync(codebase, caught_up, progress)
+        rotated_keys = trusted_keys.update_pins(codebase.environment, session, published.trusted)
+        sync_options = SyncOptions(allow_degraded=fetch_options.allow_degraded, workers=fetch_options.workers)
+        if downloaded is None:
+            sync_report = sync(codebase, sync_options, progress)
         else:
-            done = _install(codebase, share, found, obtained, caught_up, progress)
+            sync_report = _install(codebase, session, published, downloaded, sync_options, progress)
         download_snapshot.clear(area)
-    after_sync(codebase)
+    maintain_after_sync(codebase)
     steps.reach("fetch.done")
-    told = report(share, target, found, obtained, done, finder, started)
-    log.append(codebase.layout, "fetch", base=found.commit, bytes=told.bytes, elapsed_ms=told.elapsed_ms)
-    return replace(told, rotated=tuple(key.id for key in rotated))
+    fetch_report = make_fetch_report(session, target, published, downloaded, sync_report, finder, started)
+    log.append(
+        codebase.layout,
+        "fetch",
+        base=published.commit,
+        bytes=fetch_report.bytes,
+        elapsed_ms=fetch_report.elapsed_ms,
+    )
+    return replace(fetch_report, rotated=tuple(key.id for key in rotated_keys))
 
 
 def is_pinned(codebase: Codebase) -> bool:
@@ -85,34 +100,34 @@ def is_pinned(codebase: Codebase) -> bool:
     try:
         if head(codebase.repo).commit is None:
             return False
-        name = remote_session.repository_id(codebase.repo, codebase.settings.remote)
+        repository = remote_session.find_repository_id(codebase.repo, codebase.settings.remote)
     except GitindexError:
         return False
-    found = remote_session.pinned(codebase.environment, codebase.repo, name)
-    return bool(found.trusted and (found.remote or codebase.environment.remote))
+    pin = remote_session.load_pin(codebase.environment, codebase.repo, repository)
+    return bool(pin.trusted and (pin.remote or codebase.environment.remote))
 
 
-def reusable(codebase: Codebase) -> tuple[Layout, ...]:
+def list_reusable_stores(codebase: Codebase) -> tuple[Layout, ...]:
     """Stores whose files may save a download: this one and those of the same repository and configuration."""
-    siblings = stores.find_siblings(codebase.home, codebase.layout, fresh_state(codebase))
+    siblings = stores.find_siblings(codebase.home, codebase.layout, initial_store_state(codebase))
     return (codebase.layout, *siblings)
 
 
-def _open(codebase: Codebase, options: FetchOptions) -> tuple[Share, str]:
+def _open_session(codebase: Codebase, options: FetchOptions) -> tuple[RemoteSession, str]:
     if codebase.repo is None:
         raise NotARepository(f"{codebase.root} is not in a git repository", hint="gitindex sync")
     target = resolve(codebase.repo, options.rev).commit
     assert target is not None
     proposal = codebase.settings.remote
-    name = remote_session.repository_id(codebase.repo, proposal, target)
-    wanted = remote_session.published_fingerprint(codebase.settings)
-    share = remote_session.open_reader(
-        codebase.repo, name, wanted, codebase.environment, proposal, options.url
+    repository = remote_session.find_repository_id(codebase.repo, proposal, target)
+    fingerprint = remote_session.published_fingerprint(codebase.settings)
+    session = remote_session.open_reader(
+        codebase.repo, repository, fingerprint, codebase.environment, proposal, options.url
     )
-    return share, target
+    return session, target
 
 
-def _have(codebase: Codebase, found: Published) -> bool:
+def _is_installed(codebase: Codebase, published: PublishedSnapshot) -> bool:
     """Does the active snapshot stand on this very publication, believed for the same reason?"""
     snapshot_id = manifests.read_active_id(codebase.layout)
     if snapshot_id is None:
@@ -121,26 +136,26 @@ def _have(codebase: Codebase, found: Published) -> bool:
         origin = manifests.read(codebase.layout, snapshot_id).origin
     except GitindexError:
         return False
-    signers = {key.id for key in found.trusted.signers}
-    return origin.kind == "fetched" and origin.toc == found.claim.toc.sha256 and origin.signer in signers
+    signers = {key.id for key in published.trusted.signers}
+    return origin.kind == "fetched" and origin.toc == published.claim.toc.sha256 and origin.signer in signers
 
 
 def _install(
     codebase: Codebase,
-    share: Share,
-    found: Published,
-    obtained: Obtained,
+    session: RemoteSession,
+    published: PublishedSnapshot,
+    downloaded: DownloadedSnapshot,
     options: SyncOptions,
     progress: Progress,
 ) -> SyncReport:
     """One publish: the fetched snapshot as parent, the local differences on top."""
-    origin = Origin("fetched", found.commit, found.signer, share.url, found.claim.toc.sha256)
-    manifest = replace(obtained.manifest, origin=origin)
+    origin = Origin("fetched", published.commit, published.signer, session.url, published.claim.toc.sha256)
+    manifest = replace(downloaded.manifest, origin=origin)
 
-    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> Base:
-        view = download_snapshot.install_below(codebase.layout, manifest, obtained, stack)
-        adopt = _adopter(codebase, view) if _may_be_active(codebase.layout, manifest) else None
-        return Base(view, seeded_from=f"{share.url} at {found.commit[:12]}", adopt=adopt)
+    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> ParentSnapshot:
+        view = download_snapshot.install_parent(codebase.layout, manifest, downloaded, stack)
+        adopt = _make_adopt(codebase, view) if _may_be_active(codebase.layout, manifest) else None
+        return ParentSnapshot(view, seeded_from=f"{session.url} at {published.commit[:12]}", adopt=adopt)
 
     return scan_if_git_fails(
         codebase, options, lambda chosen: locked_sync(codebase, chosen, progress, time.monotonic(), choose)
@@ -149,23 +164,23 @@ def _install(
 
 def _may_be_active(layout: Layout, manifest: Manifest) -> bool:
     """Ids are times, and retention goes by them: the newest here, and not of a publisher whose clock runs ahead."""
-    here = manifests.list_ids(layout)  # newest first
-    return not (here and here[0] > manifest.snapshot_id) and manifest.snapshot_id <= ulid()
+    snapshot_ids = manifests.list_ids(layout)  # newest first
+    return not (snapshot_ids and snapshot_ids[0] > manifest.snapshot_id) and manifest.snapshot_id <= ulid()
 
 
-def _adopter(codebase: Codebase, view: SnapshotView) -> Adopt:
+def _make_adopt(codebase: Codebase, view: SnapshotView) -> Adopt:
     """Where the tree is the published commit's, the snapshot serves as it is: its marker names no root (ADR 13)."""
 
-    def adopt(held: Lease, git: GitState) -> Manifest:
-        local = replace(
+    def adopt(writer_lease: Lease, git: GitState) -> Manifest:
+        local_manifest = replace(
             view.manifest,
             parent_snapshot_id=manifests.read_active_id(codebase.layout),
             canonical_root=str(codebase.root),
             store_id=codebase.layout.id,
             config_fingerprint=codebase.fingerprint,
-            lease_epoch=held.epoch,
+            lease_epoch=writer_lease.epoch,
             git=git,
         )
-        return publish.activate_installed(codebase.layout, held, local, view.verifier)
+        return publish.activate_installed(codebase.layout, writer_lease, local_manifest, view.verifier)
 
     return adopt

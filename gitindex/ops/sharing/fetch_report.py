@@ -8,9 +8,9 @@ from typing import Any
 
 from gitindex.git.repo import distance
 from gitindex.model.manifest import GitFailure
-from gitindex.ops.sharing.download_snapshot import Obtained
-from gitindex.ops.sharing.published_snapshots import Finder, Published
-from gitindex.ops.sharing.remote_session import Share
+from gitindex.ops.sharing.download_snapshot import DownloadedSnapshot
+from gitindex.ops.sharing.published_snapshots import PublishedFinder, PublishedSnapshot
+from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.ops.syncing.sync_report import SyncReport
 
 
@@ -36,34 +36,34 @@ class FetchReport:
     fallback: GitFailure | None = None  # git failed so: the files were scanned to catch up
 
 
-def report(
-    share: Share,
+def make_fetch_report(
+    session: RemoteSession,
     target: str,
-    found: Published,
-    obtained: Obtained | None,
-    done: SyncReport,
-    finder: Finder,
+    published: PublishedSnapshot,
+    downloaded: DownloadedSnapshot | None,
+    sync_report: SyncReport,
+    finder: PublishedFinder,
     started: float,
 ) -> FetchReport:
     elapsed = round((time.monotonic() - started) * 1000)
-    claim = found.claim
+    claim = published.claim
     return FetchReport(
         status="ok",
-        base_commit=found.commit,
+        base_commit=published.commit,
         target_commit=target,
-        distance=0 if found.commit == target else distance(share.repo, found.commit, target),
-        objects=obtained.objects if obtained else {"downloaded": 0, "reused": claim.totals.artifacts},
-        bytes=obtained.bytes if obtained else {"downloaded": 0, "reused": claim.totals.size},
-        caught_up=done.changes,
-        signer=found.signer,
+        distance=0 if published.commit == target else distance(session.repo, published.commit, target),
+        objects=downloaded.objects if downloaded else {"downloaded": 0, "reused": claim.totals.artifacts},
+        bytes=downloaded.bytes if downloaded else {"downloaded": 0, "reused": claim.totals.size},
+        caught_up=sync_report.changes,
+        signer=published.signer,
         elapsed_ms=elapsed,
-        snapshot_id=done.snapshot_id,
-        remote=share.url,
-        repository=share.repository,
+        snapshot_id=sync_report.snapshot_id,
+        remote=session.url,
+        repository=session.repository,
         built_ms=claim.build_ms,
         builder=claim.builder,
         saved_ms=max(0, claim.build_ms - elapsed),
         rotated=(),
-        passed_over=tuple({"code": one.code, "message": one.message} for one in finder.refusals),
-        fallback=done.fallback,
+        passed_over=tuple({"code": refusal.code, "message": refusal.message} for refusal in finder.refusals),
+        fallback=sync_report.fallback,
     )

@@ -21,10 +21,10 @@ from gitindex.model import portable
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
 from gitindex.model.versions import CHUNKER_VERSION
-from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.codebase import Codebase, initial_store_state
 from gitindex.ops.sharing import push_checks
-from gitindex.ops.sharing.build_area import builds, open_area
-from gitindex.ops.sharing.merge_manifests import joined
+from gitindex.ops.sharing.build_area import list_builds, open_build_area
+from gitindex.ops.sharing.merge_manifests import merge_manifests
 from gitindex.segment import overlay
 from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import SegmentWriter, WrittenSegment
@@ -52,38 +52,44 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
     Raises UsageError without shards of this commit, PublishBlocked when they are not exactly the commit.
     """
     started = time.monotonic()
-    codebase, at = open_area(path, environment, rev)
-    assert at.commit is not None
-    shards = [_newest(codebase, layout, at.commit) for layout in _layouts(codebase, folders)]
+    codebase, revision = open_build_area(path, environment, rev)
+    assert revision.commit is not None
+    shards = [
+        _find_shard_build(codebase, layout, revision.commit)
+        for layout in _find_shard_stores(codebase, folders)
+    ]
     if not shards:
         raise UsageError(
-            f"no shard of {at.commit[:12]} is there", hint="gitindex build --shard I/N --output DIR"
+            f"no shard of {revision.commit[:12]} is there", hint="gitindex build --shard I/N --output DIR"
         )
     txn = ulid()
-    stores.create(codebase.layout, fresh_state(codebase))
+    stores.create(codebase.layout, initial_store_state(codebase))
     with (
         atomic.translate_storage_errors(codebase.layout.base),
-        lease.hold(codebase.layout, txn, wait=30.0) as held,
+        lease.hold(codebase.layout, txn, wait=30.0) as writer_lease,
     ):
         snapshot_id = manifests.next_id(codebase.layout, txn)
-        parts = [clone.seed(codebase.layout, codebase.root, layout, one) for layout, one in shards]
-        whole = joined(parts, snapshot_id)
-        with SnapshotView(codebase.layout, whole, None, Verifier(codebase.layout)) as view:
+        parts = [
+            clone.seed(codebase.layout, codebase.root, layout, shard_manifest)
+            for layout, shard_manifest in shards
+        ]
+        merged = merge_manifests(parts, snapshot_id)
+        with SnapshotView(codebase.layout, merged, None, Verifier(codebase.layout)) as view:
             view.forget_overlay()
             _check_disjoint(view)
-            push_checks.check_snapshot(codebase, view, at.commit)
-            with publish.open_transaction(codebase.layout, snapshot_id, held) as folder:
+            push_checks.check_snapshot(codebase, view, revision.commit)
+            with publish.open_transaction(codebase.layout, snapshot_id, writer_lease) as folder:
                 manifest = publish.publish(
                     codebase.layout,
-                    held,
+                    writer_lease,
                     snapshot_id,
-                    _stage(codebase, whole, parts, folder),
+                    _stage(codebase, merged, parts, folder),
                     view.verifier,
-                    _composer(whole, codebase, held.epoch),
+                    _make_compose(merged, codebase, writer_lease.epoch),
                 )
     return MergeReport(
         status="ok",
-        commit=at.commit,
+        commit=revision.commit,
         snapshot_id=snapshot_id,
         shards=len(shards),
         segments=len(manifest.segments),
@@ -92,43 +98,43 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
     )
 
 
-def _layouts(codebase: Codebase, folders: Iterable[Path]) -> list[Layout]:
+def _find_shard_stores(codebase: Codebase, folders: Iterable[Path]) -> list[Layout]:
     """Shard stores of this configuration, in the folders or one level below."""
     homes = [home for folder in folders for home in (folder, *sorted(folder.glob("*"))) if home.is_dir()]
     suffix = f"__{codebase.fingerprint[:16]}"
     return [layout for home in homes for layout in stores.list_layouts(home) if layout.id.endswith(suffix)]
 
 
-def _newest(codebase: Codebase, layout: Layout, commit: str) -> tuple[Layout, Manifest]:
-    for manifest in builds(replace(codebase, layout=layout)):
+def _find_shard_build(codebase: Codebase, layout: Layout, commit: str) -> tuple[Layout, Manifest]:
+    for manifest in list_builds(replace(codebase, layout=layout)):
         if manifest.git.head_sha == commit:
             return layout, manifest
     raise UsageError(f"{layout.base} holds no shard of {commit[:12]}", hint="build every shard of one commit")
 
 
 def _check_disjoint(view: SnapshotView) -> None:
-    seen = Counter(record.path for record in view.records())
-    path, times = seen.most_common(1)[0] if seen else ("", 1)
-    if times > 1:
-        raise PublishBlocked(f"{path} is in {times} shards", hint="give each shard of one build once")
+    path_counts = Counter(record.path for record in view.records())
+    path, count = path_counts.most_common(1)[0] if path_counts else ("", 1)
+    if count > 1:
+        raise PublishBlocked(f"{path} is in {count} shards", hint="give each shard of one build once")
 
 
-def _stage(codebase: Codebase, whole: Manifest, parts: Sequence[Manifest], folder: Path) -> StagedSnapshot:
+def _stage(codebase: Codebase, merged: Manifest, parts: Sequence[Manifest], folder: Path) -> StagedSnapshot:
     """The union of the lexical indexes, and a small segment with the completion marker (C-4)."""
     layout = codebase.layout
-    known = {artifact.path: artifact for one in parts for artifact in one.lexical}
+    lexical_artifacts = {artifact.path: artifact for part in parts for artifact in part.lexical}
     homes = [(layout.base / one.lexical[0].path).parent for one in parts]
     linked: dict[int, Artifact] = {}
     for source, copy in unite(homes, folder / "lexical", atomic.link_or_copy):
-        linked[copy.stat().st_ino] = known[source.relative_to(layout.base).as_posix()]
+        linked[copy.stat().st_ino] = lexical_artifacts[source.relative_to(layout.base).as_posix()]
     overlay.write(folder / "overlay.jsonl", ())
-    rules = config.marker_fingerprint(codebase.settings, whole.dimension)
-    payload = marker(portable.ROOT, rules, whole.counts, whole.snapshot_id)
-    fresh = _marker_segment(folder, whole.dimension, payload, whole.snapshot_id)
-    return StagedSnapshot(folder, (fresh,), "delta", linked)
+    fingerprint = config.marker_fingerprint(codebase.settings, merged.dimension)
+    payload = marker(portable.ROOT, fingerprint, merged.counts, merged.snapshot_id)
+    marker_segment = _write_marker_segment(folder, merged.dimension, payload, merged.snapshot_id)
+    return StagedSnapshot(folder, (marker_segment,), "delta", linked)
 
 
-def _marker_segment(
+def _write_marker_segment(
     folder: Path, dimension: int, payload: dict[str, Any], snapshot_id: str
 ) -> WrittenSegment:
     name = f"seg_{snapshot_id}_0"
@@ -137,16 +143,18 @@ def _marker_segment(
     return writer.write_facts(())
 
 
-def _composer(whole: Manifest, codebase: Codebase, epoch: int) -> publish.ComposeManifest:
-    def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], kept: Artifact) -> Manifest:
+def _make_compose(merged: Manifest, codebase: Codebase, epoch: int) -> publish.ComposeManifest:
+    def compose(
+        segments: tuple[Segment, ...], lexical: tuple[Artifact, ...], overlay_artifact: Artifact
+    ) -> Manifest:
         return replace(
-            whole,
+            merged,
             store_id=codebase.layout.id,
             canonical_root=str(codebase.root),
             lease_epoch=epoch,
-            segments=(*whole.segments, *segments),
-            lexical=words,
-            overlay=kept,
+            segments=(*merged.segments, *segments),
+            lexical=lexical,
+            overlay=overlay_artifact,
         )
 
     return compose

@@ -10,24 +10,25 @@ from typing import Any
 from gitindex.errors import PublishBlocked
 from gitindex.model import portable
 from gitindex.model.manifest import Counts, Manifest, Origin
-from gitindex.store import store_state
+from gitindex.store import state_file
 
 
-def joined(parts: Sequence[Manifest], snapshot_id: str) -> Manifest:
+def merge_manifests(parts: Sequence[Manifest], snapshot_id: str) -> Manifest:
     """The segments of all shards under one manifest; its lexical part is still the first shard's."""
     first = parts[0]
     if any(
-        (one.ignore_fingerprint, one.embedder) != (first.ignore_fingerprint, first.embedder) for one in parts
+        (part.ignore_fingerprint, part.embedder) != (first.ignore_fingerprint, first.embedder)
+        for part in parts
     ):
         raise PublishBlocked("the shards were built by different rules", hint="build every shard again")
     return replace(
         first,
         snapshot_id=snapshot_id,
         parent_snapshot_id=None,
-        created_at=store_state.now(),
+        created_at=state_file.now(),
         segments=tuple(segment for one in parts for segment in one.segments),
         overlay=portable.no_overlay(snapshot_id),
-        counts=_sum(one.counts for one in parts),
+        counts=_sum_counts(one.counts for one in parts),
         timings_ms={"total": sum(one.timings_ms.get("total", 0) for one in parts)},
         origin=Origin(),
         degraded=any(one.degraded for one in parts),
@@ -35,14 +36,14 @@ def joined(parts: Sequence[Manifest], snapshot_id: str) -> Manifest:
     )
 
 
-def _sum(counts: Iterable[Counts]) -> Counts:
+def _sum_counts(counts: Iterable[Counts]) -> Counts:
     numbers: Counter[str] = Counter()
     groups: dict[str, Counter[str]] = {"skipped": Counter(), "languages": Counter(), "text_only": Counter()}
-    for one in counts:
+    for part in counts:
         for name in Counts.__dataclass_fields__:
             if name in groups:
-                groups[name].update(getattr(one, name))
+                groups[name].update(getattr(part, name))
             else:
-                numbers[name] += getattr(one, name)
+                numbers[name] += getattr(part, name)
     merged: dict[str, Any] = {name: dict(sorted(group.items())) for name, group in groups.items()}
     return Counts(**{**merged, **numbers})

@@ -13,24 +13,24 @@ from typing import TypeVar
 from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError, RemoteMissing, Untrusted
 from gitindex.git.history import apart
 from gitindex.git.repo import ancestors, is_known
-from gitindex.ops.sharing.remote_session import Share
+from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.remote.probe import Search
 from gitindex.trust.claim import SnapshotClaim
 from gitindex.trust.verify import VerifiedClaim, verify
 
 DEPTH = 512
-_ELSEWHERE = 32  # published commits to consider that are no ancestors
-_TRIES = 4  # snapshots to try whose objects turn out missing or damaged
+_MAX_OUTSIDE = 32  # published commits to consider that are no ancestors
+_MAX_TRIES = 4  # snapshots to try whose objects turn out missing or damaged
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedSnapshot:
     """A verified statement about one commit."""
 
     commit: str
     trusted: VerifiedClaim
-    elsewhere: bool = False  # not among the ancestors that were asked about
+    outside_history: bool = False  # not among the ancestors that were asked about
 
     @property
     def claim(self) -> SnapshotClaim:
@@ -42,73 +42,77 @@ class Published:
 
 
 @dataclass(slots=True)
-class Finder:
+class PublishedFinder:
     """One search, with what it passed over."""
 
-    share: Share
+    session: RemoteSession
     depth: int = DEPTH
-    elsewhere: bool = False  # go on to commits that are no ancestors
+    search_outside_history: bool = False  # go on to commits that are no ancestors
     refusals: list[GitindexError] = field(default_factory=list)
-    asked: int = 0
+    searched_count: int = 0
 
-    def candidates(self, commit: str) -> Iterator[Published]:
+    def iter_published(self, commit: str) -> Iterator[PublishedSnapshot]:
         """Raises what a search raises (RemoteUnavailable, RemoteDenied), never an Untrusted."""
-        history = ancestors(self.share.repo, commit, self.depth)
-        self.asked = len(history)
-        search = Search(self.share.transport, self.share.names, self.share.fingerprint)
-        yield from self._verified(search, history)
-        if self.elsewhere:
-            yield from self._verified(search, self._others(search, commit, history), elsewhere=True)
+        history = ancestors(self.session.repo, commit, self.depth)
+        self.searched_count = len(history)
+        search = Search(self.session.transport, self.session.names, self.session.fingerprint)
+        yield from self._verify_all(search, history)
+        if self.search_outside_history:
+            yield from self._verify_all(
+                search, self._list_outside_history(search, commit, history), outside_history=True
+            )
         self.refusals += [error for error in search.failures if isinstance(error, GitindexError)]
 
-    def _verified(
-        self, search: Search, commits: Sequence[str], *, elsewhere: bool = False
-    ) -> Iterator[Published]:
-        bind = self.share.binding_elsewhere if elsewhere else self.share.binding
-        for found in search.candidates(commits):
+    def _verify_all(
+        self, search: Search, commits: Sequence[str], *, outside_history: bool = False
+    ) -> Iterator[PublishedSnapshot]:
+        make_binding = self.session.binding_outside_history if outside_history else self.session.binding
+        for unverified in search.candidates(commits):
             try:
-                trusted = verify(found.envelope, self.share.policy, bind(found.commit))
+                trusted = verify(unverified.envelope, self.session.policy, make_binding(unverified.commit))
             except (Untrusted, IncompatibleVersion) as error:
                 self.refusals.append(error)
                 continue
-            yield Published(found.commit, trusted, elsewhere)
+            yield PublishedSnapshot(unverified.commit, trusted, outside_history)
 
-    def _others(self, search: Search, commit: str, history: Sequence[str]) -> list[str]:
+    def _list_outside_history(self, search: Search, commit: str, history: Sequence[str]) -> list[str]:
         """Published commits that are no ancestors. First those that are not even in this clone, the newest publication
         first: a branch has left them behind, and a fresh clone never saw them. Then the nearest."""
-        asked, repo = frozenset(history), self.share.repo
-        others = [one for one in search.published() if one not in asked][:_ELSEWHERE]
-        known = [one for one in others if is_known(repo, one)]
-        left_behind = [one for one in others if one not in known]
-        return [*left_behind, *sorted(known, key=lambda one: apart(repo, one, commit))]
+        searched, repo = frozenset(history), self.session.repo
+        others = [other for other in search.published() if other not in searched][:_MAX_OUTSIDE]
+        in_clone = [one for one in others if is_known(repo, one)]
+        left_behind = [one for one in others if one not in in_clone]
+        return [*left_behind, *sorted(in_clone, key=lambda one: apart(repo, one, commit))]
 
-    def first(self, commit: str, bring: Callable[[Published], T]) -> tuple[Published, T]:
-        """The nearest snapshot that `bring` could bring.
+    def find_nearest(
+        self, commit: str, download: Callable[[PublishedSnapshot], T]
+    ) -> tuple[PublishedSnapshot, T]:
+        """The nearest snapshot that `download` could bring.
 
         Raises the refusal of the nearest one when none is left, RemoteMissing when there never was any.
         """
-        failed = 0
-        for found in self.candidates(commit):
+        failures = 0
+        for published in self.iter_published(commit):
             try:
-                return found, bring(found)
+                return published, download(published)
             except IntegrityError as error:
                 self.refusals.append(error)
-                failed += 1
-                if failed == _TRIES:
+                failures += 1
+                if failures == _MAX_TRIES:
                     break
-        raise self._nothing(commit)
+        raise self._not_found_error(commit)
 
-    def _nothing(self, commit: str) -> GitindexError:
+    def _not_found_error(self, commit: str) -> GitindexError:
         if self.refusals:
             return self.refusals[0]
         return RemoteMissing(
-            f"nothing is published for {commit[:12]}{_before(self.asked - 1)} "
-            f"(repository {self.share.repository[:12]}, configuration {self.share.fingerprint[:16]})",
+            f"nothing is published for {commit[:12]}{_describe_history(self.searched_count - 1)} "
+            f"(repository {self.session.repository[:12]}, configuration {self.session.fingerprint[:16]})",
             hint="gitindex sync",
         )
 
 
-def _before(count: int) -> str:
+def _describe_history(count: int) -> str:
     if count < 1:
         return ""
     return " or the commit before it" if count == 1 else f" or the {count:,} commits before it"

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from gitindex.config import Environment
 from gitindex.ops.sharing import push_checks, remote_session, signing_keys
-from gitindex.ops.sharing.build_area import built, open_area
+from gitindex.ops.sharing.build_area import find_build, open_build_area
 from gitindex.ops.sharing.upload_snapshot import Publication
 from gitindex.remote.transport import OnProgress, Patience
 from gitindex.store.integrity import Verifier
@@ -56,34 +56,44 @@ def push(
 
     Raises PublishBlocked (nothing may leave), UsageError (not built), ConfigError (no key), RemoteError.
     """
-    chosen, started = options or PushOptions(), time.monotonic()
+    push_options, started = options or PushOptions(), time.monotonic()
     push_checks.check_event(environment)
-    signers, successors = (signing_keys.require(environment),), tuple(map(load_private, chosen.successors))
-    codebase, at = open_area(path, environment, chosen.rev)
-    assert codebase.repo is not None
-    assert at.commit is not None
-    proposal = codebase.settings.remote
-    wanted = push_checks.allowed_branches(codebase.repo, proposal.branches, chosen.default_branch)
-    push_checks.check_branch(codebase.repo, at.commit, wanted, chosen.branches)
-    name = remote_session.repository_id(codebase.repo, proposal, at.commit)
-    own = TrustPolicy(tuple(key.public for key in (*signers, *successors)), threshold=len(signers))
-    share = remote_session.open_writer(
-        codebase.repo, name, codebase.fingerprint, environment, chosen.url, own
+    signers, successors = (
+        (signing_keys.require_signing_key(environment),),
+        tuple(map(load_private, push_options.successors)),
     )
-    manifest = built(codebase, at.commit)
+    codebase, revision = open_build_area(path, environment, push_options.rev)
+    assert codebase.repo is not None
+    assert revision.commit is not None
+    proposal = codebase.settings.remote
+    allowed = push_checks.find_allowed_branches(codebase.repo, proposal.branches, push_options.default_branch)
+    push_checks.check_branch(codebase.repo, revision.commit, allowed, push_options.branches)
+    repository = remote_session.find_repository_id(codebase.repo, proposal, revision.commit)
+    own_policy = TrustPolicy(tuple(key.public for key in (*signers, *successors)), threshold=len(signers))
+    session = remote_session.open_writer(
+        codebase.repo, repository, codebase.fingerprint, environment, push_options.url, own_policy
+    )
+    manifest = find_build(codebase, revision.commit)
     lock = ReadersLock(codebase.layout)
     with SnapshotView(codebase.layout, manifest, lock, Verifier(codebase.layout)) as view:
-        push_checks.check_snapshot(codebase, view, at.commit)
-        job = Publication(
-            share, codebase.layout, manifest, signers, successors, environment, chosen.patience, transfer
+        push_checks.check_snapshot(codebase, view, revision.commit)
+        publication = Publication(
+            session,
+            codebase.layout,
+            manifest,
+            signers,
+            successors,
+            environment,
+            push_options.patience,
+            transfer,
         )
         with TemporaryDirectory(prefix="gitindex-push-") as scratch:
-            put, tally = job.publish(Path(scratch))
+            put, tally = publication.publish(Path(scratch))
     return PushReport(
         status="ok",
-        commit=at.commit,
-        repository=name,
-        remote=share.url,
+        commit=revision.commit,
+        repository=repository,
+        remote=session.url,
         manifest=put.value,
         objects=tally.objects(),
         bytes=tally.bytes(),

@@ -19,16 +19,16 @@ from gitindex.ops.codebase import Codebase
 from gitindex.source.gittree import open_commit
 from gitindex.view.snapshot import SnapshotView
 
-_USUAL = ("main", "master", "trunk")
-_SHOWN = 8
-_PLAIN = re.compile(r"[^-*?\[\]\s][^*?\[\]\s]*")
+_USUAL_BRANCHES = ("main", "master", "trunk")
+_MAX_SHOWN = 8
+_PLAIN_NAME = re.compile(r"[^-*?\[\]\s][^*?\[\]\s]*")
 # Events of merged code. Pull requests, comments on them and what runs after their workflows bring anybody's.
-_EVENTS = ("push", "schedule", "workflow_dispatch", "release")
+_ALLOWED_EVENTS = ("push", "schedule", "workflow_dispatch", "release")
 
 
 def check_event(environment: Environment) -> None:
     """Only from where code is merged, when an event started us at all. Raises PublishBlocked."""
-    if environment.event and environment.event not in _EVENTS:
+    if environment.event and environment.event not in _ALLOWED_EVENTS:
         raise PublishBlocked(
             f"pushing from a {one_line(environment.event, 60)} event is refused",
             hint="push from the branch after the merge",
@@ -36,65 +36,67 @@ def check_event(environment: Environment) -> None:
 
 
 @frozen
-class Allowed:
+class AllowedBranches:
     """Branches that may be pushed. `guessed`: nobody named any, and the clone does not know its default branch."""
 
     patterns: tuple[str, ...]
     guessed: bool = False
 
 
-def allowed_branches(repo: Repo, configured: tuple[str, ...], default: str = "") -> Allowed:
+def find_allowed_branches(repo: Repo, configured: tuple[str, ...], default: str = "") -> AllowedBranches:
     """Those of the settings, else the default branch: what the caller calls it, else what origin/HEAD says. A checkout
     in CI has no origin/HEAD; then the usual names stand for it."""
-    known = configured or tuple(filter(None, (default or default_branch(repo),)))
-    return Allowed(known) if known else Allowed(_USUAL, guessed=True)
+    branches = configured or tuple(filter(None, (default or default_branch(repo),)))
+    return AllowedBranches(branches) if branches else AllowedBranches(_USUAL_BRANCHES, guessed=True)
 
 
-def check_branch(repo: Repo, commit: str, allowed: Allowed, added: tuple[str, ...] = ()) -> None:
+def check_branch(repo: Repo, commit: str, allowed: AllowedBranches, added: tuple[str, ...] = ()) -> None:
     """The commit is on a branch that is meant to be published: one of those `allowed`, or `added`.
 
     Where there is a remote, its branches count and not their local namesakes. Raises PublishBlocked.
     """
-    wanted = (*allowed.patterns, *added)
-    found = branches_with(repo, commit)
-    if not any(_matches(name, wanted) for name in found):
-        raise _elsewhere(repo, commit, wanted, found, guessed=allowed.guessed)
+    patterns = (*allowed.patterns, *added)
+    branches = branches_with(repo, commit)
+    if not any(_matches(name, patterns) for name in branches):
+        raise _explain_refusal(repo, commit, patterns, branches, guessed=allowed.guessed)
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _elsewhere(
-    repo: Repo, commit: str, wanted: tuple[str, ...], found: tuple[str, ...], *, guessed: bool
+def _explain_refusal(
+    repo: Repo, commit: str, patterns: tuple[str, ...], branches: tuple[str, ...], *, guessed: bool
 ) -> PublishBlocked:
     remote = tracking_branches(repo)
-    tracked = [name for name in remote if _matches(name.partition("/")[2], wanted)]
-    if found or not tracked:
-        where = _named(found) or "no branch"
-        why = (
+    tracked = [name for name in remote if _matches(name.partition("/")[2], patterns)]
+    if branches or not tracked:
+        location = _quote_branches(branches) or "no branch"
+        reason = (
             ": without origin/HEAD this clone does not know its default branch" if guessed and remote else ""
         )
         return PublishBlocked(
-            f"{commit[:12]} is on {where}; only {_named(wanted)} may be pushed{why}",
-            hint=f"gitindex push --branch {argument(found[0])}" if found else _switch(wanted[0]),
+            f"{commit[:12]} is on {location}; only {_quote_branches(patterns)} may be pushed{reason}",
+            hint=f"gitindex push --branch {argument(branches[0])}"
+            if branches
+            else _suggest_switch(patterns[0]),
         )
-    here = any(_matches(name, wanted) for name in local_branches_with(repo, commit))
+    is_local = any(_matches(name, patterns) for name in local_branches_with(repo, commit))
     return PublishBlocked(
         f"{commit[:12]} is not on {' or '.join(map(quoted, tracked))}, as far as this clone knows",
-        hint="git push" if here else "git fetch",
+        hint="git push" if is_local else "git fetch",
     )
 
 
-def _named(branches: tuple[str, ...]) -> str:
+def _quote_branches(branches: tuple[str, ...]) -> str:
     """Names from the repository: each quoted, a few of them."""
-    more = f" and {len(branches) - _SHOWN:,} more" if len(branches) > _SHOWN else ""
-    return ", ".join(map(quoted, branches[:_SHOWN])) + more
+    more = f" and {len(branches) - _MAX_SHOWN:,} more" if len(branches) > _MAX_SHOWN else ""
+    return ", ".join(map(quoted, branches[:_MAX_SHOWN])) + more
 
 
-def _switch(pattern: str) -> str:
+def _suggest_switch(pattern: str) -> str:
     """`branches` may hold patterns, and a name that begins like an option; git has no switch for either."""
-    return f"git switch {argument(pattern)}" if _PLAIN.fullmatch(pattern) else "git branch --all"
+    return f"git switch {argument(pattern)}" if _PLAIN_NAME.fullmatch(pattern) else "git branch --all"
 
 
 def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:
@@ -105,18 +107,18 @@ def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:
     limit = codebase.settings.index.limits.file_bytes
     with open_commit(codebase.repo, commit, max_bytes=limit) as source:
         if source.tree != manifest.git.tree_sha:
-            raise _foreign(f"is of tree {manifest.git.tree_sha}, the commit has {source.tree}")
-        tree = {key: item.blob for key, item in source.all().items()}
-    held = {record.path: record.blob for record in view.records()}
-    odd = sorted(held.items() ^ tree.items())
-    if odd:
-        raise _foreign(f"and the commit disagree about {quoted(odd[0][0])}")
+            raise _snapshot_error(f"is of tree {manifest.git.tree_sha}, the commit has {source.tree}")
+        commit_blobs = {key: item.blob for key, item in source.all().items()}
+    indexed_blobs = {record.path: record.blob for record in view.records()}
+    differences = sorted(indexed_blobs.items() ^ commit_blobs.items())
+    if differences:
+        raise _snapshot_error(f"and the commit disagree about {quoted(differences[0][0])}")
 
 
 def _check_flags(manifest: Manifest, commit: str) -> None:
     git = manifest.git
     if git.head_sha != commit or git.dirty or git.untracked_included or manifest.overlay.size_bytes:
-        raise _foreign("was not built from the commit alone")
+        raise _snapshot_error("was not built from the commit alone")
     if manifest.degraded:
         raise PublishBlocked(
             f"the build of {commit[:12]} is degraded: {len(manifest.errors)} file(s) are missing",
@@ -124,5 +126,5 @@ def _check_flags(manifest: Manifest, commit: str) -> None:
         )
 
 
-def _foreign(why: str) -> PublishBlocked:
-    return PublishBlocked(f"the snapshot {why}; nothing was pushed", hint="gitindex build --full")
+def _snapshot_error(reason: str) -> PublishBlocked:
+    return PublishBlocked(f"the snapshot {reason}; nothing was pushed", hint="gitindex build --full")

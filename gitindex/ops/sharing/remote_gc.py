@@ -14,8 +14,8 @@ from gitindex.config import Environment
 from gitindex.errors import UsageError
 from gitindex.git.history import newest
 from gitindex.ops.sharing import remote_session
-from gitindex.ops.sharing.build_area import open_area
-from gitindex.ops.sharing.remote_session import Share
+from gitindex.ops.sharing.build_area import open_build_area
+from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.remote import collection, collection_plan
 from gitindex.remote.collection_plan import GRACE_SECONDS
 from gitindex.trust.verify import TrustPolicy
@@ -49,52 +49,54 @@ def remote_gc(
 ) -> RemoteGcReport:
     """One run. Raises UsageError in a shallow clone, RemoteError, IntegrityError (a manifest nobody can read)."""
     started = time.monotonic()
-    codebase, at = open_area(path, environment, "HEAD")
+    codebase, revision = open_build_area(path, environment, "HEAD")
     assert codebase.repo is not None
-    assert at.commit is not None
+    assert revision.commit is not None
     if codebase.repo.shallow:
         raise UsageError("a shallow clone does not know which commits to keep", hint="git fetch --unshallow")
-    name = remote_session.repository_id(codebase.repo, codebase.settings.remote, at.commit)
-    share = remote_session.open_writer(
-        codebase.repo, name, codebase.fingerprint, environment, url, TrustPolicy(())
+    repository = remote_session.find_repository_id(codebase.repo, codebase.settings.remote, revision.commit)
+    session = remote_session.open_writer(
+        codebase.repo, repository, codebase.fingerprint, environment, url, TrustPolicy(())
     )
-    kept = frozenset(newest(codebase.repo, keep))
-    transport, names = share.transport, share.names
+    kept_commits = frozenset(newest(codebase.repo, keep))
+    transport, names = session.transport, session.names
     stock = collection.take_stock(transport, names)
     now = collection.remote_now(transport, names) if not dry_run else time.time()
     plan = collection_plan.plan(
         stock,
         collection.read_mark(transport, names),
         now,
-        drop=_outdated(share, kept, now - days * 86400),
+        drop=_find_outdated_manifests(session, kept_commits, now - days * 86400),
         grace=grace,
     )
-    done = collection.Collected(len(plan.drop), len(plan.sweep), plan.freed_bytes, False)
+    collected = collection.Collected(len(plan.drop), len(plan.sweep), plan.freed_bytes, False)
     if not dry_run:
-        done = collection.collect(transport, names, plan)
+        collected = collection.collect(transport, names, plan)
     return RemoteGcReport(
         status="ok",
-        remote=share.url,
-        repository=name,
+        remote=session.url,
+        repository=repository,
         dry_run=dry_run,
-        manifests={"kept": len(stock.manifests) - done.dropped, "dropped": done.dropped},
+        manifests={"kept": len(stock.manifests) - collected.dropped, "dropped": collected.dropped},
         objects={
-            "kept": len(stock.objects) - done.deleted,
-            "deleted": done.deleted,
+            "kept": len(stock.objects) - collected.deleted,
+            "deleted": collected.deleted,
             "condemned": len(plan.mark.keys) if plan.mark else 0,
         },
-        bytes_freed=done.freed_bytes,
-        stale=done.stale,
+        bytes_freed=collected.freed_bytes,
+        stale=collected.stale,
         elapsed_ms=round((time.monotonic() - started) * 1000),
     )
 
 
-def _outdated(share: Share, kept: frozenset[str], before: float) -> frozenset[str]:
+def _find_outdated_manifests(
+    session: RemoteSession, kept_commits: frozenset[str], cutoff: float
+) -> frozenset[str]:
     """Manifests of commits that are not among the newest any more, and old themselves."""
     return frozenset(
         entry.key
-        for entry in share.transport.list(share.names.manifests)
-        if (commit := share.names.manifest_commit(entry.key))
-        and commit not in kept
-        and entry.modified < before
+        for entry in session.transport.list(session.names.manifests)
+        if (commit := session.names.manifest_commit(entry.key))
+        and commit not in kept_commits
+        and entry.modified < cutoff
     )

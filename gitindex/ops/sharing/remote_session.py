@@ -35,7 +35,7 @@ CLONE_KEY = "gitindex.clone"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class RemoteSession:
     """One repository on one remote, with the policy to read it by."""
 
     repo: Repo
@@ -55,7 +55,7 @@ class Share:
         """What a statement about `commit` must say, from the local repository. Raises GitError without the commit."""
         return self._binding(commit, self.tree(commit))
 
-    def binding_elsewhere(self, commit: str) -> Binding:
+    def binding_outside_history(self, commit: str) -> Binding:
         """The same for a commit that a force push may have left behind: without its tree, where it is not here."""
         return self._binding(commit, self.tree(commit) if is_known(self.repo, commit) else None)
 
@@ -75,52 +75,52 @@ def published_fingerprint(settings: Settings) -> str:
     return config.config_fingerprint(replace(settings, index=index))
 
 
-def repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") -> str:
+def find_repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") -> str:
     """`gitindex.repository` of the user's git configuration, else the root commit, else what the file says.
 
     Raises UsageError when none of them is known, or the configured one is no id.
     """
-    found = configured(repo, CONFIG_KEY) or first_root(repo, commit) or proposal.repository
-    if not found:
+    repository = configured(repo, CONFIG_KEY) or first_root(repo, commit) or proposal.repository
+    if not repository:
         raise UsageError(
             "a shallow clone does not know its repository id",
             hint="see gitindex trust list in a full clone, then: gitindex trust add --repository ID",
         )
-    if not REPOSITORY_PATTERN.fullmatch(found):
-        raise UsageError(f"{CONFIG_KEY} is {quoted(found)}, which is no repository id")
-    return found
+    if not REPOSITORY_PATTERN.fullmatch(repository):
+        raise UsageError(f"{CONFIG_KEY} is {quoted(repository)}, which is no repository id")
+    return repository
 
 
 def pin_file(environment: Environment) -> Path:
     return layout.pin_file(environment.home)
 
 
-def clone_of(repo: Repo) -> Clone:
+def identify_clone(repo: Repo) -> Clone:
     """Which clone this is, as the user's pins know it."""
     mark = configured(repo, CLONE_KEY)
     return Clone(mark if MARK.fullmatch(mark) else "", repo.common_dir.as_uri())
 
 
-def marked_clone(repo: Repo, *, anew: bool = False) -> Clone:
-    """The same with a mark, which is written to the clone's git configuration when it has none, or `anew`."""
-    found = clone_of(repo)
-    if found.mark and not anew:
-        return found
+def mark_clone(repo: Repo, *, renew: bool = False) -> Clone:
+    """The same with a mark, which is written to the clone's git configuration when it has none, or `renew`."""
+    clone = identify_clone(repo)
+    if clone.mark and not renew:
+        return clone
     configure(repo, CLONE_KEY, secrets.token_hex(16))
-    return clone_of(repo)
+    return identify_clone(repo)
 
 
-def pinned(environment: Environment, repo: Repo, repository: str) -> RepositoryTrust:
+def load_pin(environment: Environment, repo: Repo, repository: str) -> RepositoryTrust:
     """The pin in force in this clone. Raises Untrusted (somebody else's file), ConfigError (damaged)."""
-    return pinfile.load(pin_file(environment)).trust_for(repository, clone_of(repo))
+    return pinfile.load(pin_file(environment)).trust_for(repository, identify_clone(repo))
 
 
-def endpoint_of(url: str, environment: Environment) -> str:
+def find_endpoint(url: str, environment: Environment) -> str:
     return environment.endpoint if url.startswith("s3:") else ""
 
 
-def remote_url(
-    asked: str,
+def choose_remote_url(
+    requested: str,
     environment: Environment,
     trust: RepositoryTrust,
     proposal: RemoteProposal,
@@ -130,9 +130,9 @@ def remote_url(
 
     Raises Untrusted for a remote that only the repository proposes, UsageError without any.
     """
-    found = asked or environment.remote or trust.remote
-    if found:
-        return found
+    url = requested or environment.remote or trust.remote
+    if url:
+        return url
     if proposal.url:
         raise Untrusted(
             f"the repository proposes {quoted(proposal.url)}, but no remote is pinned for it",
@@ -150,26 +150,35 @@ def open_reader(
     fingerprint: str,
     environment: Environment,
     proposal: RemoteProposal,
-    asked: str = "",
-) -> Share:
+    requested: str = "",
+) -> RemoteSession:
     """A share to read from. Raises Untrusted before any contact when the pins do not cover it."""
-    trust = pinned(environment, repo, repository)
-    url = remote_url(asked, environment, trust, proposal)
-    policy = pins.require_policy(trust, url, endpoint_of(url, environment))
-    return _share(repo, repository, fingerprint, url, environment, policy)
+    trust = load_pin(environment, repo, repository)
+    url = choose_remote_url(requested, environment, trust, proposal)
+    policy = pins.require_policy(trust, url, find_endpoint(url, environment))
+    return _open_session(repo, repository, fingerprint, url, environment, policy)
 
 
 def open_writer(
-    repo: Repo, repository: str, fingerprint: str, environment: Environment, asked: str, policy: TrustPolicy
-) -> Share:
+    repo: Repo,
+    repository: str,
+    fingerprint: str,
+    environment: Environment,
+    requested: str,
+    policy: TrustPolicy,
+) -> RemoteSession:
     """A share to publish to, believed by `policy`. A remote that only the repository proposes is refused."""
-    url = remote_url(asked, environment, pinned(environment, repo, repository), RemoteProposal(), "--to")
-    return _share(repo, repository, fingerprint, url, environment, policy)
+    url = choose_remote_url(
+        requested, environment, load_pin(environment, repo, repository), RemoteProposal(), "--to"
+    )
+    return _open_session(repo, repository, fingerprint, url, environment, policy)
 
 
-def _share(
+def _open_session(
     repo: Repo, repository: str, fingerprint: str, url: str, environment: Environment, policy: TrustPolicy
-) -> Share:
-    endpoint = endpoint_of(url, environment)
+) -> RemoteSession:
+    endpoint = find_endpoint(url, environment)
     transport = open_transport(url, RemoteOptions(endpoint, variables=environment.variables))
-    return Share(repo, repository, fingerprint, url, endpoint, transport, policy, clone_of(repo))
+    return RemoteSession(
+        repo, repository, fingerprint, url, endpoint, transport, policy, identify_clone(repo)
+    )

@@ -9,42 +9,42 @@ import gitindex
 from gitindex.config import Environment
 from gitindex.model.manifest import Manifest
 from gitindex.model.versions import PUBLISHED_FORMAT
-from gitindex.ops.sharing.remote_session import Share
+from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.trust import claim as claims
 from gitindex.trust import envelope as envelopes
 from gitindex.trust.claim import SnapshotClaim, TocReference, Totals
 from gitindex.trust.keys import PublicKey, SigningKey
 
 
-def describe(
-    share: Share,
+def make_claim(
+    session: RemoteSession,
     manifest: Manifest,
     contents: tuple[TocReference, Totals],
     environment: Environment,
     successors: Sequence[PublicKey],
 ) -> SnapshotClaim:
     """The claim about a build: when it was made, by what, and how long it took in all."""
-    bound = share.binding(manifest.git.head_sha or "")
-    made = datetime.fromisoformat(manifest.created_at).astimezone(UTC)
+    binding = session.binding(manifest.git.head_sha or "")
+    created = datetime.fromisoformat(manifest.created_at).astimezone(UTC)
     return SnapshotClaim(
-        repository=bound.repository,
-        commit=bound.commit,
-        tree=share.tree(bound.commit),
-        config_fingerprint=bound.config_fingerprint,
+        repository=binding.repository,
+        commit=binding.commit,
+        tree=session.tree(binding.commit),
+        config_fingerprint=binding.config_fingerprint,
         format=PUBLISHED_FORMAT,
         toc=contents[0],
         totals=contents[1],
         builder=f"gitindex {gitindex.__version__}" + (" in CI" if environment.ci else ""),
-        built_at=made.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        build_ms=spent_ms(manifest),
+        built_at=created.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        build_ms=total_build_ms(manifest),
         successors=tuple(successors),
     )
 
 
-def spent_ms(manifest: Manifest) -> int:
+def total_build_ms(manifest: Manifest) -> int:
     """What making this snapshot took in all: every sync it stands on, and the last run of each exact indexer."""
-    exact = sum(int(layer.get("elapsed_ms", 0)) for layer in manifest.semantic)
-    return manifest.timings_ms.get("total", 0) + exact
+    indexer_ms = sum(int(layer.get("elapsed_ms", 0)) for layer in manifest.semantic)
+    return manifest.timings_ms.get("total", 0) + indexer_ms
 
 
 def sign(claim: SnapshotClaim, keys: Sequence[SigningKey]) -> bytes:

@@ -15,7 +15,7 @@ from gitindex.git.repo import Repo
 from gitindex.model.foreign import quoted
 from gitindex.model.settings import RemoteProposal
 from gitindex.ops.sharing import remote_session
-from gitindex.ops.sharing.build_area import repository_at, settings_of
+from gitindex.ops.sharing.build_area import read_commit_settings, require_repository
 from gitindex.trust import keys, pinfile, pins
 from gitindex.trust.claim import REPOSITORY_PATTERN
 from gitindex.trust.keys import PublicKey
@@ -26,7 +26,7 @@ from gitindex.trust.verify import VerifiedClaim
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PinRequest:
     """What to pin."""
 
     keys: tuple[PublicKey, ...] = ()
@@ -35,14 +35,14 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class TrustStatus:
     """A repository as sharing sees it in one clone."""
 
     repository: str
     trust: RepositoryTrust
     proposal: RemoteProposal
     scope: str = "none"  # whose pin is in force: clone | all_clones | none
-    elsewhere: Mapping[str, RepositoryTrust] = field(default_factory=dict)  # other pins of the same id
+    other_pins: Mapping[str, RepositoryTrust] = field(default_factory=dict)  # other pins of the same id
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -63,8 +63,8 @@ class Known:
             ],
             "revoked": [asdict(entry) for entry in self.trust.revoked],
             "elsewhere": [
-                {"where": where, "remote": one.remote, "trusted": [entry.key.id for entry in one.trusted]}
-                for where, one in self.elsewhere.items()
+                {"where": where, "remote": other.remote, "trusted": [entry.key.id for entry in other.trusted]}
+                for where, other in self.other_pins.items()
             ],
             "proposed": {
                 "url": self.proposal.url,
@@ -73,13 +73,16 @@ class Known:
         }
 
 
-def known(path: Path, environment: Environment) -> Known:
+def read_trust(path: Path, environment: Environment) -> TrustStatus:
     """Raises NotARepository, UsageError (shallow clone without an id), Untrusted (a pin file others may write)."""
-    repo = repository_at(path)
-    proposal = settings_of(repo, "HEAD").remote
-    name = remote_session.repository_id(repo, proposal)
-    return _seen(
-        pinfile.load(remote_session.pin_file(environment)), name, remote_session.clone_of(repo), proposal
+    repo = require_repository(path)
+    proposal = read_commit_settings(repo, "HEAD").remote
+    repository = remote_session.find_repository_id(repo, proposal)
+    return _make_trust_status(
+        pinfile.load(remote_session.pin_file(environment)),
+        repository,
+        remote_session.identify_clone(repo),
+        proposal,
     )
 
 
@@ -87,47 +90,51 @@ def set_repository(path: Path, name: str) -> None:
     """For clones that cannot know their id: write it to the user's git configuration of this clone."""
     if not REPOSITORY_PATTERN.fullmatch(name):
         raise UsageError(f"{quoted(name)} is not a repository id", hint="gitindex trust list")
-    configure(repository_at(path), remote_session.CONFIG_KEY, name)
+    configure(require_repository(path), remote_session.CONFIG_KEY, name)
 
 
-def changes(known: Known, environment: Environment, wish: Wish) -> tuple[TrustChange, ...]:
+def list_changes(
+    current: TrustStatus, environment: Environment, request: PinRequest
+) -> tuple[TrustChange, ...]:
     """What a wish would change, old and new, before the user says yes."""
-    endpoint = remote_session.endpoint_of(wish.remote, environment)
-    return find_trust_changes(known.trust, known.elsewhere, wish.remote, endpoint, wish.keys)
+    endpoint = remote_session.find_endpoint(request.remote, environment)
+    return find_trust_changes(current.trust, current.other_pins, request.remote, endpoint, request.keys)
 
 
-def add(path: Path, environment: Environment, wish: Wish, *, all_clones: bool = False) -> Known:
+def add(
+    path: Path, environment: Environment, request: PinRequest, *, all_clones: bool = False
+) -> TrustStatus:
     """Pin keys, a remote, a threshold: in this clone, or with `all_clones` wherever no clone has a pin of its own.
 
     Raises UsageError for a revoked key.
     """
-    here = known(path, environment)
-    repo = repository_at(path)
-    endpoint = remote_session.endpoint_of(wish.remote, environment)
+    current = read_trust(path, environment)
+    repo = require_repository(path)
+    endpoint = remote_session.find_endpoint(request.remote, environment)
 
     def change(trust: RepositoryTrust) -> RepositoryTrust:
-        for key in wish.keys:
+        for key in request.keys:
             trust = pins.add_key(trust, key, today())
-        if wish.remote:
-            trust = pins.set_remote(trust, wish.remote, endpoint)
-        return pins.set_threshold(trust, wish.threshold) if wish.threshold else trust
+        if request.remote:
+            trust = pins.set_remote(trust, request.remote, endpoint)
+        return pins.set_threshold(trust, request.threshold) if request.threshold else trust
 
-    clone = None if all_clones else _clone_to_pin(repo, environment, here)
-    pinfile.update(remote_session.pin_file(environment), here.repository, change, clone)
-    return known(path, environment)
+    clone = None if all_clones else _mark_clone_to_pin(repo, environment, current)
+    pinfile.update(remote_session.pin_file(environment), current.repository, change, clone)
+    return read_trust(path, environment)
 
 
-def revoke(path: Path, environment: Environment, key: str) -> Known:
+def revoke(path: Path, environment: Environment, key: str) -> TrustStatus:
     """Refuse a key, named by its id or its `.pub` file, from now on and for good, with all it introduced."""
-    here = known(path, environment)
-    named = None if key.startswith("SHA256:") else keys.load_public(Path(key))
-    found, comment = (named.id, named.comment) if named else (key, "")
-    pinfile.revoke(remote_session.pin_file(environment), here.repository, found, today(), comment)
-    return known(path, environment)
+    current = read_trust(path, environment)
+    public_key = None if key.startswith("SHA256:") else keys.load_public(Path(key))
+    key_id, comment = (public_key.id, public_key.comment) if public_key else (key, "")
+    pinfile.revoke(remote_session.pin_file(environment), current.repository, key_id, today(), comment)
+    return read_trust(path, environment)
 
 
-def remember(
-    environment: Environment, share: remote_session.Share, verified: VerifiedClaim
+def update_pins(
+    environment: Environment, session: remote_session.RemoteSession, verified: VerifiedClaim
 ) -> tuple[PublicKey, ...]:
     """After a claim was verified: adopt a rotation's keys, pin a remote used for the first time.
 
@@ -136,12 +143,12 @@ def remember(
 
     def change(trust: RepositoryTrust) -> RepositoryTrust:
         rotated = pins.rotate(trust, verified, today())
-        return rotated if rotated.remote else pins.set_remote(rotated, share.url, share.endpoint)
+        return rotated if rotated.remote else pins.set_remote(rotated, session.url, session.endpoint)
 
     path = remote_session.pin_file(environment)
-    own = pinfile.load(path).find_clone_trust(share.repository, share.clone) is not None
-    changed = pinfile.update(path, share.repository, change, share.clone if own else None)
-    return tuple(key for key in verified.successors if key in changed.policy.usable_keys)
+    has_own_pin = pinfile.load(path).find_clone_trust(session.repository, session.clone) is not None
+    updated = pinfile.update(path, session.repository, change, session.clone if has_own_pin else None)
+    return tuple(key for key in verified.successors if key in updated.policy.usable_keys)
 
 
 def proposed_keys(proposal: RemoteProposal) -> tuple[PublicKey, ...]:
@@ -157,16 +164,18 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _clone_to_pin(repo: Repo, environment: Environment, here: Known) -> Clone:
+def _mark_clone_to_pin(repo: Repo, environment: Environment, current: TrustStatus) -> Clone:
     """This clone with a mark that no other pin has: a copied clone brings the mark of the one it was copied from."""
-    clone = remote_session.marked_clone(repo)
-    if here.scope != "clone" and clone.mark in pinfile.load(remote_session.pin_file(environment)).clones:
-        return remote_session.marked_clone(repo, anew=True)
+    clone = remote_session.mark_clone(repo)
+    if current.scope != "clone" and clone.mark in pinfile.load(remote_session.pin_file(environment)).clones:
+        return remote_session.mark_clone(repo, renew=True)
     return clone
 
 
-def _seen(found: Pins, repository: str, clone: Clone, proposal: RemoteProposal) -> Known:
-    own = found.find_clone_trust(repository, clone)
-    trust = found.trust_for(repository, clone)
-    scope = "clone" if own is not None else "all_clones" if trust != RepositoryTrust() else "none"
-    return Known(repository, trust, proposal, scope, found.find_other_pins(repository, clone))
+def _make_trust_status(
+    all_pins: Pins, repository: str, clone: Clone, proposal: RemoteProposal
+) -> TrustStatus:
+    own_pin = all_pins.find_clone_trust(repository, clone)
+    trust = all_pins.trust_for(repository, clone)
+    scope = "clone" if own_pin is not None else "all_clones" if trust != RepositoryTrust() else "none"
+    return TrustStatus(repository, trust, proposal, scope, all_pins.find_other_pins(repository, clone))

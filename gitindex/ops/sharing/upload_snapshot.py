@@ -15,8 +15,8 @@ from gitindex.model import portable
 from gitindex.model.ids import sha256_hex
 from gitindex.model.manifest import Manifest
 from gitindex.ops.sharing import signed_claim
-from gitindex.ops.sharing.published_snapshots import Finder
-from gitindex.ops.sharing.remote_session import Share
+from gitindex.ops.sharing.published_snapshots import PublishedFinder
+from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.remote import collection, publisher, toc, upload
 from gitindex.remote.fetch_plan import read_toc
 from gitindex.remote.publisher import Artifact, PushPlan
@@ -27,7 +27,7 @@ from gitindex.store import steps
 from gitindex.store.layout import Layout
 from gitindex.trust.keys import SigningKey
 
-_KNOWN_DEPTH = 64  # how far back to look for objects that need no packing
+_SEARCH_DEPTH = 64  # how far back to look for objects that need no packing
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Tally:
     reused: tuple[int, int] = (0, 0)
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(_sum(self.uploaded, other.uploaded), _sum(self.reused, other.reused))
+        return Tally(_add_pairs(self.uploaded, other.uploaded), _add_pairs(self.reused, other.reused))
 
     def objects(self) -> dict[str, int]:
         return {"uploaded": self.uploaded[0], "reused": self.reused[0]}
@@ -49,7 +49,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    share: Share
+    session: RemoteSession
     layout: Layout
     manifest: Manifest
     signers: tuple[SigningKey, ...]
@@ -62,20 +62,24 @@ class Publication:
         """Everything to the remote; whether the manifest is new, and what travelled."""
         steps.reach("push.pack")
         plan = self._plan(scratch)
-        table, packed = publisher.pack_all(plan, self.share.names, scratch)
+        table, packed = publisher.pack_all(plan, self.session.names, scratch)
         steps.reach("push.objects")
-        tally = _known(plan) + self._upload(packed)
-        reference, stored = toc.pack(table)
+        tally = _tally_reused(plan) + self._upload(packed)
+        reference, toc_bytes = toc.pack(table)
         steps.reach("push.toc")
-        tally += self._upload((Outgoing(self.share.names.object(reference.sha256), reference.size, stored),))
-        heirs = [key.public for key in self.successors]
+        tally += self._upload(
+            (Outgoing(self.session.names.object(reference.sha256), reference.size, toc_bytes),)
+        )
+        successor_keys = [key.public for key in self.successors]
         contents = (reference, table.totals)
-        claim = signed_claim.describe(self.share, self.manifest, contents, self.environment, heirs)
+        claim = signed_claim.make_claim(
+            self.session, self.manifest, contents, self.environment, successor_keys
+        )
         envelope = signed_claim.sign(claim, (*self.signers, *self.successors))
         steps.reach("push.manifest")
-        bound = self.share.binding(claim.commit)
+        binding = self.session.binding(claim.commit)
         put = publisher.publish_manifest(
-            self.share.transport, self.share.names, envelope, self.share.policy, bound
+            self.session.transport, self.session.names, envelope, self.session.policy, binding
         )
         steps.reach("push.done")
         return put, tally + Tally((1, len(envelope))) if put is Put.CREATED else tally
@@ -85,46 +89,50 @@ class Publication:
         (scratch / portable.NAME).write_bytes(data)
         files = [Artifact(portable.NAME, scratch / portable.NAME, sha256_hex(data), len(data))]
         files += [
-            Artifact(one.path, self.layout.base / one.path, one.sha256, one.size_bytes)
-            for one in portable.artifacts(self.manifest)
+            Artifact(artifact.path, self.layout.base / artifact.path, artifact.sha256, artifact.size_bytes)
+            for artifact in portable.artifacts(self.manifest)
         ]
-        known = self._packed()
-        wanted = [self.share.names.object(known[one.sha256].sha256) for one in files if one.sha256 in known]
-        present = upload.present(self.share.transport, wanted)
-        condemned = self._condemned()
-        spared = {key: size for key, size in present.items() if key not in condemned}
-        return publisher.plan_push(files, known, spared, self.share.names)
+        packed_objects = self._find_packed_objects()
+        object_names = [
+            self.session.names.object(packed_objects[one.sha256].sha256)
+            for one in files
+            if one.sha256 in packed_objects
+        ]
+        present_objects = upload.present(self.session.transport, object_names)
+        condemned = self._list_condemned()
+        reusable = {key: size for key, size in present_objects.items() if key not in condemned}
+        return publisher.plan_push(files, packed_objects, reusable, self.session.names)
 
-    def _packed(self) -> dict[str, Packed]:
+    def _find_packed_objects(self) -> dict[str, Packed]:
         """Raw hash → object, from the nearest publication: packing again is only needed for what is new."""
         with suppress(RemoteError, IntegrityError):
-            finder = Finder(self.share, depth=_KNOWN_DEPTH)
-            found = next(finder.candidates(self.manifest.git.head_sha or ""), None)
-            if found is not None:
-                table = read_toc(self.share.transport, self.share.names, found.claim, self.patience)
+            finder = PublishedFinder(self.session, depth=_SEARCH_DEPTH)
+            published = next(finder.iter_published(self.manifest.git.head_sha or ""), None)
+            if published is not None:
+                table = read_toc(self.session.transport, self.session.names, published.claim, self.patience)
                 return {entry.packed.raw_sha256: entry.packed for entry in table.entries}
         return {}
 
-    def _condemned(self) -> frozenset[str]:
-        mark = collection.read_mark(self.share.transport, self.share.names)
+    def _list_condemned(self) -> frozenset[str]:
+        mark = collection.read_mark(self.session.transport, self.session.names)
         return mark.keys if mark else frozenset()
 
     def _upload(self, outgoing: tuple[Outgoing, ...]) -> Tally:
         sent = upload.upload(
-            self.share.transport,
+            self.session.transport,
             outgoing,
-            condemned=self._condemned(),
+            condemned=self._list_condemned(),
             on_progress=self.transfer,
             patience=self.patience,
         )
-        made = sum(sent.objects[one] for one in (Sent.CREATED, Sent.REPLACED))
-        return Tally((made, sent.sent_bytes), (sent.objects[Sent.REUSED], sent.bytes[Sent.REUSED]))
+        uploaded = sum(sent.objects[outcome] for outcome in (Sent.CREATED, Sent.REPLACED))
+        return Tally((uploaded, sent.sent_bytes), (sent.objects[Sent.REUSED], sent.bytes[Sent.REUSED]))
 
 
-def _known(plan: PushPlan) -> Tally:
+def _tally_reused(plan: PushPlan) -> Tally:
     sizes = {entry.packed.sha256: entry.packed.size for entry in plan.reuse}
     return Tally(reused=(len(sizes), sum(sizes.values())))
 
 
-def _sum(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    return one[0] + other[0], one[1] + other[1]
+def _add_pairs(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
+    return left[0] + right[0], left[1] + right[1]

@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 from gitindex.config import Environment
 from gitindex.errors import IntegrityError
 from gitindex.ops.sharing import download_snapshot, remote_session
-from gitindex.ops.sharing.build_area import open_area
-from gitindex.ops.sharing.download_snapshot import Way
-from gitindex.ops.sharing.published_snapshots import Finder, Published
-from gitindex.ops.sharing.remote_session import Share
+from gitindex.ops.sharing.build_area import open_build_area
+from gitindex.ops.sharing.download_snapshot import SnapshotDownloader
+from gitindex.ops.sharing.published_snapshots import PublishedFinder, PublishedSnapshot
+from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.remote import upload
 from gitindex.remote.fetch_plan import read_toc
 from gitindex.remote.transport import OnProgress
@@ -52,46 +52,50 @@ def verify(
     Raises Untrusted, IntegrityError, RemoteError.
     """
     started = time.monotonic()
-    codebase, at = open_area(path, environment, rev)
+    codebase, revision = open_build_area(path, environment, rev)
     assert codebase.repo is not None
-    assert at.commit is not None
+    assert revision.commit is not None
     proposal = codebase.settings.remote
-    name = remote_session.repository_id(codebase.repo, proposal, at.commit)
-    share = remote_session.open_reader(codebase.repo, name, codebase.fingerprint, environment, proposal, url)
-    found = Finder(share, depth=1).first(at.commit, lambda one: one)[0]
-    objects, size = _whole(share, found)
+    repository = remote_session.find_repository_id(codebase.repo, proposal, revision.commit)
+    session = remote_session.open_reader(
+        codebase.repo, repository, codebase.fingerprint, environment, proposal, url
+    )
+    published = PublishedFinder(session, depth=1).find_nearest(revision.commit, lambda one: one)[0]
+    objects, size = _check_objects(session, published)
     if deep:
         with (
             TemporaryDirectory(prefix="gitindex-verify-") as scratch,
-            download_snapshot.opened(Path(scratch), name) as area,
+            download_snapshot.lock_download_area(Path(scratch), repository) as area,
         ):
-            Way(share, area, (), transfer).bring(found)
+            SnapshotDownloader(session, area, (), transfer).download(published)
     return VerifyReport(
         status="ok",
-        commit=found.commit,
-        tree=found.claim.tree,
-        repository=name,
-        remote=share.url,
-        signers=tuple({"id": key.id, "comment": key.comment} for key in found.trusted.signers),
-        trusted=tuple(key.id for key in share.policy.usable_keys),
-        artifacts=found.claim.totals.artifacts,
+        commit=published.commit,
+        tree=published.claim.tree,
+        repository=repository,
+        remote=session.url,
+        signers=tuple({"id": key.id, "comment": key.comment} for key in published.trusted.signers),
+        trusted=tuple(key.id for key in session.policy.usable_keys),
+        artifacts=published.claim.totals.artifacts,
         objects=objects,
         bytes=size,
         deep=deep,
-        builder=found.claim.builder,
-        built_at=found.claim.built_at,
-        build_ms=found.claim.build_ms,
+        builder=published.claim.builder,
+        built_at=published.claim.built_at,
+        build_ms=published.claim.build_ms,
         elapsed_ms=round((time.monotonic() - started) * 1000),
     )
 
 
-def _whole(share: Share, found: Published) -> tuple[int, int]:
+def _check_objects(session: RemoteSession, published: PublishedSnapshot) -> tuple[int, int]:
     """Every object is there with its signed size. Raises IntegrityError naming the first that is not."""
-    table = read_toc(share.transport, share.names, found.claim)
-    wanted = {share.names.object(entry.packed.sha256): entry.packed.size for entry in table.entries}
-    present = upload.present(share.transport, list(wanted))
-    for key, size in wanted.items():
-        if present.get(key) != size:
-            what = "is gone" if key not in present else f"has {present[key]} bytes instead of {size}"
+    table = read_toc(session.transport, session.names, published.claim)
+    expected_sizes = {session.names.object(entry.packed.sha256): entry.packed.size for entry in table.entries}
+    present_sizes = upload.present(session.transport, list(expected_sizes))
+    for key, size in expected_sizes.items():
+        if present_sizes.get(key) != size:
+            what = (
+                "is gone" if key not in present_sizes else f"has {present_sizes[key]} bytes instead of {size}"
+            )
             raise IntegrityError(f"published object {key} {what}", hint="push the commit again")
-    return len(wanted), sum(wanted.values())
+    return len(expected_sizes), sum(expected_sizes.values())

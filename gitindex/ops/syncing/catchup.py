@@ -14,7 +14,7 @@ from gitindex.errors import LeaseHeld
 from gitindex.gitdir import hookrequest
 from gitindex.gitdir.hookrequest import HookRequest
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.syncing.worktree_status import looking
+from gitindex.ops.syncing.worktree_status import start_status
 
 if TYPE_CHECKING:
     from gitindex.indexing.write import Progress
@@ -45,23 +45,23 @@ def catch_up(
     """
     with ExitStack() as stack:
         if serve:
-            stack.enter_context(serving_request(codebase, commit_only=commit_only))
-        look = None if full or commit_only else stack.enter_context(looking(codebase))
+            stack.enter_context(serve_hook_request(codebase, commit_only=commit_only))
+        early_status = None if full or commit_only else stack.enter_context(start_status(codebase))
         from gitindex.ops.syncing.sync import sync
         from gitindex.ops.syncing.sync_plan import SyncOptions
 
         options = SyncOptions(
             full=full, commit_only=commit_only, allow_degraded=allow_degraded, lease_wait=wait
         )
-        report = sync(codebase, options, progress, look)
+        report = sync(codebase, options, progress, early_status)
     if not report.noop:
-        from gitindex.ops.syncing.maintenance import after_sync
+        from gitindex.ops.syncing.maintenance import maintain_after_sync
 
-        after_sync(codebase)
+        maintain_after_sync(codebase)
     return report
 
 
-def catch_up_to_answer(codebase: Codebase) -> str:
+def catch_up_before_read(codebase: Codebase) -> str:
     """Catch up before a question; why nothing was synced, "" when it was.
 
     A question does not fail because somebody else writes: the last snapshot answers it. Raises what a sync raises
@@ -76,7 +76,7 @@ def catch_up_to_answer(codebase: Codebase) -> str:
     return ""
 
 
-def serving_request(
+def serve_hook_request(
     codebase: Codebase, *, commit_only: bool = False
 ) -> AbstractContextManager[HookRequest | None]:
     """The hooks' request, taken before HEAD is read and removed once it was served (HK-3)."""

@@ -10,7 +10,7 @@ from gitindex.model.paths import casefold_key
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.syncing.eligibility import make_policy
 from gitindex.ops.syncing.git_fallback import scan_if_git_fails
-from gitindex.ops.syncing.sync_plan import SyncOptions, ignore_bytes, open_source
+from gitindex.ops.syncing.sync_plan import SyncOptions, open_source, read_ignore_rules
 from gitindex.view.snapshot import SnapshotView
 
 
@@ -26,9 +26,9 @@ class Collision:
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "paths": list(self.paths), "stored": self.stored}
 
-    def line(self) -> str:
-        how = "differ only in case" if self.kind == "case" else "are two spellings of one name"
-        return f"{' and '.join(map(repr, self.paths))} {how}"
+    def describe(self) -> str:
+        difference = "differ only in case" if self.kind == "case" else "are two spellings of one name"
+        return f"{' and '.join(map(repr, self.paths))} {difference}"
 
 
 def find_stored_collisions(view: SnapshotView) -> list[Collision]:
@@ -37,21 +37,21 @@ def find_stored_collisions(view: SnapshotView) -> list[Collision]:
     return [Collision("case", paths, stored=True) for paths in groups]
 
 
-def find_present_collisions(codebase: Codebase) -> list[Collision]:
+def find_pending_collisions(codebase: Codebase) -> list[Collision]:
     """Those of the tree that the next sync would index. Raises GitError, ConfigError."""
-    return scan_if_git_fails(codebase, SyncOptions(), lambda options: _find_present(codebase, options))
+    return scan_if_git_fails(codebase, SyncOptions(), lambda options: _find_pending(codebase, options))
 
 
-def _find_present(codebase: Codebase, options: SyncOptions) -> list[Collision]:
+def _find_pending(codebase: Codebase, options: SyncOptions) -> list[Collision]:
     with open_source(codebase, options, bulk=False) as source:
-        policy = make_policy(codebase.settings, ignore_bytes(codebase, source, options))
-        eligible = [
+        policy = make_policy(codebase.settings, read_ignore_rules(codebase, source, options))
+        eligible_paths = [
             key
             for key, item in source.all().items()
             if item.skip is None and policy.path_skip(key, item.mode) is None
         ]
         twins = [Collision("normalisation", pair, stored=False) for pair in source.twins]
-    return [*(Collision("case", paths, stored=False) for paths in _group(eligible)), *twins]
+    return [*(Collision("case", paths, stored=False) for paths in _group(eligible_paths)), *twins]
 
 
 def _group(paths: Iterable[str]) -> list[tuple[str, ...]]:

@@ -35,28 +35,28 @@ def scan_if_git_fails(
     except GitError as error:
         if codebase.repo is None or is_commit_only(codebase, options) or not cannot_tell(error):
             raise
-        known = _know_without(codebase, codebase.repo, error)
-    return act(replace(options, without_git=known))
+        without_git = _prepare_scan(codebase, codebase.repo, error)
+    return act(replace(options, without_git=without_git))
 
 
 def describe_failure(error: GitError) -> GitFailure:
     return GitFailure(error.code, str(error.detail.get("kind", "")), error.message, error.hint or "git fsck")
 
 
-def _know_without(codebase: Codebase, repo: Repo, error: GitError) -> WithoutGit:
+def _prepare_scan(codebase: Codebase, repo: Repo, error: GitError) -> WithoutGit:
     """Raises MissingObjects for a partial clone, and `error` where what is tracked cannot be known and must be."""
     if error.detail.get("kind") == Damage.OBJECT and mentions(repo, b"promisor", b"partialclone"):
         raise absent(error.message) from error
     untracked = codebase.settings.index.untracked
     tracked = list_tracked(repo)
     if tracked is None and not untracked:
-        tracked = _indexed_paths(codebase)
+        tracked = _read_indexed_paths(codebase)
         if tracked is None:
             raise error
     return WithoutGit(describe_failure(error), repo.algorithm, tracked, untracked)
 
 
-def _indexed_paths(codebase: Codebase) -> frozenset[bytes] | None:
+def _read_indexed_paths(codebase: Codebase) -> frozenset[bytes] | None:
     """What the last snapshot holds: without untracked files, all of that was tracked."""
     try:
         with open_active(codebase.layout) or nullcontext() as view:

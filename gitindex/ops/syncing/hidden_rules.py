@@ -27,7 +27,7 @@ def add_hidden_rules(plan: Plan, codebase: Codebase, view: SnapshotView | None, 
     listed = {work.key for work in plan.write}
     for name in (GIT_NAME, IGNORE_NAME):
         if name not in listed:
-            plan = _add(plan, name, codebase, view, source)
+            plan = _add_rule_file(plan, name, codebase, view, source)
     return plan
 
 
@@ -35,32 +35,34 @@ def read_hidden_git_rules(codebase: Codebase, source: Source) -> bytes | None:
     """The bytes of a `.gitignore` at the root that is not among the files of `source`, None without one."""
     if codebase.repo is not None and not codebase.settings.index.untracked:
         return None
-    return None if GIT_NAME in source.all() else _read(codebase, GIT_NAME)
+    return None if GIT_NAME in source.all() else _read_rule_file(codebase, GIT_NAME)
 
 
-def _add(plan: Plan, name: str, codebase: Codebase, view: SnapshotView | None, source: Source) -> Plan:
+def _add_rule_file(
+    plan: Plan, name: str, codebase: Codebase, view: SnapshotView | None, source: Source
+) -> Plan:
     record = view.record(name) if view is not None else None
-    leaves = name in plan.gone
-    if record is not None and record.skip != Skip.IGNORED and not leaves:
+    is_gone = name in plan.gone
+    if record is not None and record.skip != Skip.IGNORED and not is_gone:
         return plan  # a file like any other
-    data = _read(codebase, name)
-    now = blob_id(data, source.algorithm) if data is not None else None
-    before = record.blob if record is not None and record.skip == Skip.IGNORED else None
-    if (now == before and not leaves) or _is_tracked(source, name):
+    data = _read_rule_file(codebase, name)
+    present_blob = blob_id(data, source.algorithm) if data is not None else None
+    recorded_blob = record.blob if record is not None and record.skip == Skip.IGNORED else None
+    if (present_blob == recorded_blob and not is_gone) or _is_tracked(source, name):
         return plan
     gone = [path for path in plan.gone if path != name]
-    if now is None or data is None:
+    if present_blob is None or data is None:
         assert record is not None, "only what was recorded can be missed"
         return replace(plan, gone=tuple(sorted((*gone, name))), before={**plan.before, name: record})
-    if now == before:  # it was taken for gone, because nothing lists it
-        kept = {path: old for path, old in plan.before.items() if path != name}
-        return replace(plan, gone=tuple(gone), before=kept)
-    work = Work(name, now, False, None, Skip.IGNORED, len(data))
-    replaced = {**plan.before, name: record} if record is not None else plan.before
-    return replace(plan, write=(*plan.write, work), gone=tuple(gone), before=replaced)
+    if present_blob == recorded_blob:  # it was taken for gone, because nothing lists it
+        other_records = {path: old for path, old in plan.before.items() if path != name}
+        return replace(plan, gone=tuple(gone), before=other_records)
+    work = Work(name, present_blob, False, None, Skip.IGNORED, len(data))
+    old_records = {**plan.before, name: record} if record is not None else plan.before
+    return replace(plan, write=(*plan.write, work), gone=tuple(gone), before=old_records)
 
 
-def _read(codebase: Codebase, name: str) -> bytes | None:
+def _read_rule_file(codebase: Codebase, name: str) -> bytes | None:
     """One that cannot be read counts as none, as for git."""
     try:
         return read_root_file(codebase.root, name)

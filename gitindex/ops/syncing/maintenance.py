@@ -12,12 +12,12 @@ LIMIT_WAIT = 30.0  # seconds
 
 
 @frozen
-class Upkeep:
+class MaintenanceReport:
     compacted: bool = False
     collected: bool = False
 
 
-def after_sync(codebase: Codebase) -> Upkeep:
+def maintain_after_sync(codebase: Codebase) -> MaintenanceReport:
     """Being busy is a reason to leave it to the next sync, until a hard limit is reached (SN-8)."""
     layout = codebase.layout
     try:
@@ -33,5 +33,5 @@ def after_sync(codebase: Codebase) -> Upkeep:
 
             gc.collect(layout, wait=0)
     except LeaseHeld:
-        return Upkeep()
-    return Upkeep(compacted, collected)
+        return MaintenanceReport()
+    return MaintenanceReport(compacted, collected)

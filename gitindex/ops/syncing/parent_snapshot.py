@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gitindex.errors import IntegrityError, LeaseHeld
 from gitindex.model.manifest import GitState, Manifest
-from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.codebase import Codebase, initial_store_state
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.store import clone, stores
 from gitindex.store.integrity import Verifier
@@ -20,40 +20,40 @@ Adopt = Callable[[Lease, GitState], Manifest]
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class ParentSnapshot:
     """The snapshot a sync builds upon."""
 
     view: SnapshotView | None = None
     seeded_from: str | None = None
-    whole: bool = False  # compare every path
+    compare_all: bool = False  # compare every path
     unlist: frozenset[str] = frozenset()  # paths whose lexical documents must go whatever the plan says
     adopt: Adopt | None = None  # makes the base itself active, where nothing is to be done on top of it
 
 
-ChooseBase = Callable[[Codebase, SyncOptions, ExitStack], Base]
+ChooseParent = Callable[[Codebase, SyncOptions, ExitStack], ParentSnapshot]
 
 
-def choose_base(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> Base:
+def choose_parent(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> ParentSnapshot:
     """Ours, else a sibling's by hard links (ST-4), else nothing."""
     if options.full:
-        return Base()
+        return ParentSnapshot()
     view = open_active(codebase.layout)
     if view is not None:
-        return Base(stack.enter_context(view))
-    for sibling in stores.find_siblings(codebase.home, codebase.layout, fresh_state(codebase)):
-        seeded = _seed(codebase, sibling)
-        if seeded is not None:
-            return Base(stack.enter_context(seeded), seeded_from=sibling.id)
-    return Base()
+        return ParentSnapshot(stack.enter_context(view))
+    for sibling in stores.find_siblings(codebase.home, codebase.layout, initial_store_state(codebase)):
+        seeded_view = _seed_from_sibling(codebase, sibling)
+        if seeded_view is not None:
+            return ParentSnapshot(stack.enter_context(seeded_view), seeded_from=sibling.id)
+    return ParentSnapshot()
 
 
-def _seed(codebase: Codebase, sibling: Layout) -> SnapshotView | None:
+def _seed_from_sibling(codebase: Codebase, sibling: Layout) -> SnapshotView | None:
     """A damaged or busy sibling is no reason to fail: we can always build."""
     try:
-        with open_active(sibling) or nullcontext() as theirs:
-            if theirs is None:
+        with open_active(sibling) or nullcontext() as sibling_view:
+            if sibling_view is None:
                 return None
-            manifest = clone.seed(codebase.layout, codebase.root, sibling, theirs.manifest)
+            manifest = clone.seed(codebase.layout, codebase.root, sibling, sibling_view.manifest)
     except (IntegrityError, LeaseHeld):
         return None
     return SnapshotView(codebase.layout, manifest, None, Verifier(codebase.layout))

@@ -16,11 +16,11 @@ from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
 from gitindex.git.status import Looking
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.syncing.git_fallback import scan_if_git_fails
-from gitindex.ops.syncing.sync_plan import Outlook, SyncOptions, is_commit_only, make_plan, open_source
-from gitindex.ops.syncing.sync_report import SyncReport, elapsed, unchanged
-from gitindex.ops.syncing.worktree_status import Look
+from gitindex.ops.syncing.sync_plan import PlannedSync, SyncOptions, is_commit_only, make_plan, open_source
+from gitindex.ops.syncing.sync_report import SyncReport, elapsed_ms, make_noop_report
+from gitindex.ops.syncing.worktree_status import EarlyStatus
 from gitindex.source.gittree import differs
-from gitindex.store import compatibility, log, store_state
+from gitindex.store import compatibility, log, state_file
 from gitindex.view.snapshot import SnapshotView, open_active
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def sync(
     codebase: Codebase,
     options: SyncOptions | None = None,
     progress: Progress = lambda _p, _d, _t: None,
-    look: Look | None = None,
+    early_status: EarlyStatus | None = None,
 ) -> SyncReport:
-    """Index what changed and publish it. `look` is one the caller began before; without it git is asked now.
+    """Index what changed and publish it. `early_status` is one the caller began before; without it git is asked now.
 
     Where git cannot tell, the files are scanned in its place, and the report says so (C-1).
 
@@ -42,73 +42,89 @@ def sync(
     """
     started = time.monotonic()
     return scan_if_git_fails(
-        codebase, options or SyncOptions(), lambda chosen: _sync(codebase, chosen, progress, look, started)
+        codebase,
+        options or SyncOptions(),
+        lambda chosen: _sync(codebase, chosen, progress, early_status, started),
     )
 
 
 def _sync(
-    codebase: Codebase, chosen: SyncOptions, progress: Progress, look: Look | None, started: float
+    codebase: Codebase,
+    options: SyncOptions,
+    progress: Progress,
+    early_status: EarlyStatus | None,
+    started: float,
 ) -> SyncReport:
     with ExitStack() as stack:
-        seen = None if chosen.full else _outlook(codebase, chosen, look, stack)
-        if seen is not None and seen.settled:
+        planned_sync = None if options.full else _plan_sync(codebase, options, early_status, stack)
+        if planned_sync is not None and planned_sync.is_up_to_date:
             compatibility.check_control_files(codebase.layout)
-            store_state.touch_last_used(codebase.layout)
-            return unchanged(seen.view.manifest, started)
-        return _publish(codebase, chosen, progress, started, seen)
+            state_file.touch_last_used(codebase.layout)
+            return make_noop_report(planned_sync.view.manifest, started)
+        return _publish(codebase, options, progress, started, planned_sync)
 
 
-def _outlook(
-    codebase: Codebase, options: SyncOptions, begun: Look | None, stack: ExitStack
-) -> Outlook | None:
+def _plan_sync(
+    codebase: Codebase, options: SyncOptions, early_status: EarlyStatus | None, stack: ExitStack
+) -> PlannedSync | None:
     """What there is to do over the active snapshot, found without the lease; None when there is no snapshot."""
     view = open_active(codebase.layout)
     if view is None:
         return None
     stack.enter_context(view)
-    look = _looking(codebase, options, view, begun, stack)
-    if look is not None and _busy_ahead(codebase, view, look):
+    pending_status = _open_status(codebase, options, view, early_status, stack)
+    if pending_status is not None and _has_tracked_changes(codebase, view, pending_status):
         from gitindex.ops.syncing import (
             sync_locked,  # git still looks for untracked files: time to load the indexer
         )
 
         sync_locked.load()
-    source = stack.enter_context(open_source(codebase, options, bulk=False, look=look))
-    return Outlook(view, source, make_plan(codebase, view, source, options))
+    source = stack.enter_context(open_source(codebase, options, bulk=False, pending_status=pending_status))
+    return PlannedSync(view, source, make_plan(codebase, view, source, options))
 
 
-def _looking(
-    codebase: Codebase, options: SyncOptions, view: SnapshotView, begun: Look | None, stack: ExitStack
+def _open_status(
+    codebase: Codebase,
+    options: SyncOptions,
+    view: SnapshotView,
+    early_status: EarlyStatus | None,
+    stack: ExitStack,
 ) -> Looking | None:
     if codebase.repo is None or options.without_git is not None or is_commit_only(codebase, options):
         return None
-    if begun is not None and begun.snapshot_id == view.manifest.snapshot_id:
-        return begun.looking
+    if early_status is not None and early_status.snapshot_id == view.manifest.snapshot_id:
+        return early_status.pending
     return stack.enter_context(Looking(codebase.repo, untracked=codebase.settings.index.untracked))
 
 
-def _busy_ahead(codebase: Codebase, view: SnapshotView, look: Looking) -> bool:
+def _has_tracked_changes(codebase: Codebase, view: SnapshotView, pending_status: Looking) -> bool:
     """Do HEAD and tracked files alone say that there is work?"""
     assert codebase.repo is not None
-    if look.tracked.commit != view.manifest.git.head_sha:
+    if pending_status.tracked.commit != view.manifest.git.head_sha:
         return True
-    return differs(codebase.repo, look.tracked, view.overlay(), codebase.settings.index.limits.file_bytes)
+    return differs(
+        codebase.repo, pending_status.tracked, view.overlay(), codebase.settings.index.limits.file_bytes
+    )
 
 
 def _publish(
-    codebase: Codebase, options: SyncOptions, progress: Progress, started: float, seen: Outlook | None
+    codebase: Codebase,
+    options: SyncOptions,
+    progress: Progress,
+    started: float,
+    planned_sync: PlannedSync | None,
 ) -> SyncReport:
     from gitindex.ops.syncing.sync_locked import (
         locked_sync,  # late: the indexer is loaded only when there is work (UI-3)
     )
 
     try:
-        with _exact_facts(codebase, options) as before:
-            report = locked_sync(codebase, options, progress, started, seen=seen)
-            if before is not None:
-                report = _carried(codebase, before, report)
+        with _open_exact_facts(codebase, options) as previous:
+            report = locked_sync(codebase, options, progress, started, planned_sync=planned_sync)
+            if previous is not None:
+                report = _carry_exact_facts(codebase, previous, report)
     except GitindexError as error:
-        log.append(codebase.layout, "sync_failed", code=error.code, elapsed_ms=elapsed(started))
+        log.append(codebase.layout, "sync_failed", code=error.code, elapsed_ms=elapsed_ms(started))
         raise
     log.append(
         codebase.layout,
@@ -127,23 +143,23 @@ def _publish(
 
 
 @contextmanager
-def _exact_facts(codebase: Codebase, options: SyncOptions) -> Iterator[SnapshotView | None]:
+def _open_exact_facts(codebase: Codebase, options: SyncOptions) -> Iterator[SnapshotView | None]:
     """The snapshot before a full reindex, when it holds exact facts that can be read."""
     with ExitStack() as stack:
-        found = None
+        previous = None
         if options.full:
             with suppress(GitindexError):  # a damaged store is why one reindexes
                 view = open_active(codebase.layout)
-                found = view if view is not None and stack.enter_context(view).scip else None
-        yield found
+                previous = view if view is not None and stack.enter_context(view).scip else None
+        yield previous
 
 
-def _carried(codebase: Codebase, before: SnapshotView, report: SyncReport) -> SyncReport:
+def _carry_exact_facts(codebase: Codebase, previous: SnapshotView, report: SyncReport) -> SyncReport:
     from gitindex.semantic.carry_over import carry
 
     try:
-        found = carry(codebase.layout, before)
+        carried_id = carry(codebase.layout, previous)
     except (IntegrityError, IncompatibleVersion) as error:
         log.append(codebase.layout, "exact_facts_lost", code=error.code)
         return report
-    return report if found is None else replace(report, snapshot_id=found)
+    return report if carried_id is None else replace(report, snapshot_id=carried_id)

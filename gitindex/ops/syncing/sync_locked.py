@@ -25,16 +25,22 @@ from gitindex.model import portable
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, GitFailure, Manifest, Origin, Segment
 from gitindex.model.settings import EmbedSettings
-from gitindex.ops.codebase import Codebase, fresh_state
+from gitindex.ops.codebase import Codebase, initial_store_state
 from gitindex.ops.syncing.eligibility import make_policy
 from gitindex.ops.syncing.git_fallback import describe_failure
-from gitindex.ops.syncing.parent_snapshot import Base, ChooseBase, choose_base
-from gitindex.ops.syncing.sync_plan import Outlook, SyncOptions, ignore_fingerprint, make_plan, open_source
-from gitindex.ops.syncing.sync_report import SyncReport, published, unchanged
+from gitindex.ops.syncing.parent_snapshot import ChooseParent, ParentSnapshot, choose_parent
+from gitindex.ops.syncing.sync_plan import (
+    PlannedSync,
+    SyncOptions,
+    compute_ignore_fingerprint,
+    make_plan,
+    open_source,
+)
+from gitindex.ops.syncing.sync_report import SyncReport, make_noop_report, make_sync_report
 from gitindex.segment import chunk_table
 from gitindex.source.gittree import GitSource
 from gitindex.source.source_file import Source
-from gitindex.store import atomic, lease, log, manifests, publish, steps, store_state, stores
+from gitindex.store import atomic, lease, log, manifests, publish, state_file, steps, stores
 from gitindex.store.build_progress import mark_indexing, record_failure
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
@@ -49,80 +55,83 @@ def locked_sync(
     options: SyncOptions,
     progress: Progress,
     started: float,
-    choose: ChooseBase = choose_base,
-    seen: Outlook | None = None,
+    choose: ChooseParent = choose_parent,
+    planned_sync: PlannedSync | None = None,
 ) -> SyncReport:
-    """Sync under the lease: as `seen` before it, or where that is outdated on the base that `choose` picks there."""
+    """Sync under the lease: as `planned_sync` before it, or where that is outdated on the base that `choose` picks there."""
     layout = codebase.layout
     if stores.read_existing(layout, codebase.mode) is None:
-        stores.create(layout, fresh_state(codebase))
+        stores.create(layout, initial_store_state(codebase))
     txn = ulid()
     with ExitStack() as stack:
         stack.enter_context(atomic.translate_storage_errors(layout.base))
-        hold = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
-        held = stack.enter_context(hold)
+        lease_context = lease.hold(layout, txn, wait=options.lease_wait, ttl_ms=options.lease_ttl_ms)
+        writer_lease = stack.enter_context(lease_context)
         snapshot_id = manifests.next_id(layout, txn)
-        stack.enter_context(record_failure(layout, held))
+        stack.enter_context(record_failure(layout, writer_lease))
         pool = None
-        if seen is not None and _current(seen, held, layout):
-            base, source, plan = Base(seen.view), seen.source, seen.plan
+        if planned_sync is not None and _is_still_current(planned_sync, writer_lease, layout):
+            parent, source, plan = ParentSnapshot(planned_sync.view), planned_sync.source, planned_sync.plan
         else:
-            base = choose(codebase, options, stack)
-            if base.view is None:
+            parent = choose(codebase, options, stack)
+            if parent.view is None:
                 pool = _start_pool(codebase, options, stack)
-            source = stack.enter_context(open_source(codebase, options, bulk=base.view is None))
-            plan = make_plan(codebase, base.view, source, options, whole=base.whole)
-        if _settled(base, plan, source):
-            assert base.view is not None
-            return unchanged(base.view.manifest, started)
-        if base.adopt is not None and _nothing_on_top(base, plan, source):
-            return unchanged(base.adopt(held, source.state), started)
+            source = stack.enter_context(open_source(codebase, options, bulk=parent.view is None))
+            plan = make_plan(codebase, parent.view, source, options, compare_all=parent.compare_all)
+        if _is_up_to_date(parent, plan, source):
+            assert parent.view is not None
+            return make_noop_report(parent.view.manifest, started)
+        if parent.adopt is not None and _matches_parent(parent, plan, source):
+            return make_noop_report(parent.adopt(writer_lease, source.state), started)
         if not options.allow_degraded:
             refuse_failures(plan)
         if plan.write and pool is None:
             sandbox.prepare()
-        job = Job(codebase, options, held, snapshot_id, base, source, progress, pool)
+        run = SyncRun(codebase, options, writer_lease, snapshot_id, parent, source, progress, pool)
         try:
-            return _write_and_publish(job, plan, started)
+            return _write_and_publish(run, plan, started)
         except GateRefused as error:
             log.append(layout, "publish_retried", code=error.code)
-            again = manifests.next_id(layout, ulid())
-            return _write_and_publish(replace(job, snapshot_id=again, pool=None), plan, started)
+            retry_id = manifests.next_id(layout, ulid())
+            return _write_and_publish(replace(run, snapshot_id=retry_id, pool=None), plan, started)
 
 
-def _write_and_publish(job: Job, plan: Plan, started: float) -> SyncReport:
+def _write_and_publish(run: SyncRun, plan: Plan, started: float) -> SyncReport:
     """Raises GateRefused when what was written is not what was planned; nothing of it is visible then."""
-    planned = time.monotonic()
-    layout = job.codebase.layout
+    planned_at = time.monotonic()
+    layout = run.codebase.layout
     with (
-        mark_indexing(layout, job.lease, rebuild=job.parent is None) as track,
-        steps.record_steps() as heard,
-        publish.open_transaction(layout, job.snapshot_id, job.lease) as folder,
+        mark_indexing(layout, run.lease, rebuild=run.parent_view is None) as track,
+        steps.record_steps() as step_times,
+        publish.open_transaction(layout, run.snapshot_id, run.lease) as folder,
     ):
-        task = _task(job, folder, track)
+        task = _make_task(run, folder, track)
         outcome = write(task, plan)
-        if not job.options.allow_degraded:
+        if not run.options.allow_degraded:
             refuse_failures(replace(plan, errors=outcome.errors))
-        written = time.monotonic()
-        manifest = _publish(job, outcome, {"plan": planned - started, "write": written - planned})
-    phases = steps.phase_durations(heard)
-    return published(
+        written_at = time.monotonic()
+        manifest = _publish(run, outcome, {"plan": planned_at - started, "write": written_at - planned_at})
+    phases = steps.phase_durations(step_times)
+    return make_sync_report(
         manifest,
         outcome,
         task.vectors,
         phases,
         started,
-        written,
-        seeded_from=job.base.seeded_from,
-        damage=_damage(job.source),
+        written_at,
+        seeded_from=run.parent_snapshot.seeded_from,
+        damage=_describe_damage(run.source),
     )
 
 
-def _current(seen: Outlook, held: lease.Lease, layout: Layout) -> bool:
+def _is_still_current(planned_sync: PlannedSync, writer_lease: lease.Lease, layout: Layout) -> bool:
     """May what was seen without the lease be acted upon? Only when nothing was published since git began to look:
     a sync with newer eyes must not be undone. What was edited since is the next sync's, as if this one had begun
     earlier; after a wait that would be too long ago to be what anybody expects."""
-    return not held.had_to_wait and manifests.read_active_id(layout) == seen.view.manifest.snapshot_id
+    return (
+        not writer_lease.had_to_wait
+        and manifests.read_active_id(layout) == planned_sync.view.manifest.snapshot_id
+    )
 
 
 def load() -> None:
@@ -131,41 +140,41 @@ def load() -> None:
     chunk_table.load()
 
 
-def _settled(base: Base, plan: Plan, source: Source) -> bool:
-    if base.view is None or base.seeded_from or base.whole:
+def _is_up_to_date(parent: ParentSnapshot, plan: Plan, source: Source) -> bool:
+    if parent.view is None or parent.seeded_from or parent.compare_all:
         return False
-    return Outlook(base.view, source, plan).settled
+    return PlannedSync(parent.view, source, plan).is_up_to_date
 
 
-def _nothing_on_top(base: Base, plan: Plan, source: Source) -> bool:
+def _matches_parent(parent: ParentSnapshot, plan: Plan, source: Source) -> bool:
     """The present tree is the very commit of the base, and clean."""
-    assert base.view is not None
-    same = source.state.head_sha == base.view.manifest.git.head_sha and not source.state.dirty
-    return same and plan.empty and not plan.errors and not plan.overlay
+    assert parent.view is not None
+    same_commit = source.state.head_sha == parent.view.manifest.git.head_sha and not source.state.dirty
+    return same_commit and plan.empty and not plan.errors and not plan.overlay
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SyncRun:
     """One locked sync under way."""
 
     codebase: Codebase
     options: SyncOptions
     lease: lease.Lease
     snapshot_id: str
-    base: Base
+    parent_snapshot: ParentSnapshot
     source: Source
     progress: Progress
     pool: WriterPool | None
 
     @property
-    def parent(self) -> SnapshotView | None:
-        return self.base.view
+    def parent_view(self) -> SnapshotView | None:
+        return self.parent_snapshot.view
 
 
 def _start_pool(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> WriterPool | None:
     """Start the processes that will write a large tree: other cores are idle while git looks and we plan."""
-    workers = _workers(options)
-    if workers < 2 or codebase.repo is None or _cached(codebase.settings.embedding):
+    workers = _count_workers(options)
+    if workers < 2 or codebase.repo is None or _caches_vectors(codebase.settings.embedding):
         return None
     if workers_for(tracked(codebase.repo), workers) < 2:
         return None
@@ -174,85 +183,85 @@ def _start_pool(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> W
     return stack.enter_context(WriterPool(workers))
 
 
-def _workers(options: SyncOptions) -> int:
+def _count_workers(options: SyncOptions) -> int:
     return options.workers or os.cpu_count() or 1
 
 
-def _cached(embedding: EmbedSettings) -> bool:
+def _caches_vectors(embedding: EmbedSettings) -> bool:
     """Are vectors worth keeping? Those of the bundled embedder are quicker made than looked up."""
     return embedding.provider not in ("none", "static")
 
 
-def _task(job: Job, folder: Path, track: Progress) -> Task:
-    codebase = job.codebase
+def _make_task(run: SyncRun, folder: Path, track: Progress) -> Task:
+    codebase = run.codebase
     embedder = open_embedder(codebase.settings.embedding)
-    cached = embedder is not None and _cached(codebase.settings.embedding)
-    cache = VectorCache(codebase.layout.embeddings, embedder.identity) if embedder and cached else None
+    use_cache = embedder is not None and _caches_vectors(codebase.settings.embedding)
+    cache = VectorCache(codebase.layout.embeddings, embedder.identity) if embedder and use_cache else None
     vectors = Vectors(embedder, cache)
     fingerprint = config.marker_fingerprint(codebase.settings, vectors.dimension)
-    root = portable.ROOT if job.options.portable else str(codebase.root)
+    root = portable.ROOT if run.options.portable else str(codebase.root)
 
-    def report(phase: str, done: int, total: int) -> None:
+    def report_progress(phase: str, done: int, total: int) -> None:
         track(phase, done, total)
-        job.progress(phase, done, total)
+        run.progress(phase, done, total)
 
     return Task(
         folder=folder,
-        snapshot_id=job.snapshot_id,
-        source=job.source,
+        snapshot_id=run.snapshot_id,
+        source=run.source,
         policy=make_policy(codebase.settings, None),  # paths were judged by the plan, only content is left
         settings=codebase.settings.index,
         vectors=vectors,
         embedding=codebase.settings.embedding,
-        parent=job.parent,
-        unlist=job.base.unlist,
-        marker=lambda counts: marker(root, fingerprint, counts, job.snapshot_id),
-        check=job.lease.check,
-        workers=_workers(job.options),
-        pool=job.pool,
-        progress=report,
+        parent=run.parent_view,
+        unlist=run.parent_snapshot.unlist,
+        marker=lambda counts: marker(root, fingerprint, counts, run.snapshot_id),
+        check=run.lease.check,
+        workers=_count_workers(run.options),
+        pool=run.pool,
+        progress=report_progress,
     )
 
 
-def _damage(source: Source) -> GitFailure | None:
-    found = source.damage if isinstance(source, GitSource) else None
-    return describe_failure(found) if found else None
+def _describe_damage(source: Source) -> GitFailure | None:
+    error = source.damage if isinstance(source, GitSource) else None
+    return describe_failure(error) if error else None
 
 
-def _origin(before: Origin, outcome: Outcome) -> Origin:
-    return before.amend() if outcome.written or outcome.plan.gone else before
+def _next_origin(parent_origin: Origin, outcome: Outcome) -> Origin:
+    return parent_origin.amend() if outcome.written or outcome.plan.gone else parent_origin
 
 
-def _publish(job: Job, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
-    codebase, parent = job.codebase, job.parent.manifest if job.parent else None
-    verifier = job.parent.verifier if job.parent else Verifier(codebase.layout)
-    spent = {name: round(value * 1000) for name, value in seconds.items()}
+def _publish(run: SyncRun, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
+    codebase, parent = run.codebase, run.parent_view.manifest if run.parent_view else None
+    verifier = run.parent_view.verifier if run.parent_view else Verifier(codebase.layout)
+    timings = {name: round(value * 1000) for name, value in seconds.items()}
 
-    def compose(segments: tuple[Segment, ...], words: tuple[Artifact, ...], overlay: Artifact) -> Manifest:
+    def compose(segments: tuple[Segment, ...], lexical: tuple[Artifact, ...], overlay: Artifact) -> Manifest:
         return Manifest(
-            snapshot_id=job.snapshot_id,
+            snapshot_id=run.snapshot_id,
             parent_snapshot_id=parent.snapshot_id if parent else None,
-            created_at=store_state.now(),
+            created_at=state_file.now(),
             canonical_root=str(codebase.root),
             store_id=codebase.layout.id,
             config_fingerprint=codebase.fingerprint,
-            ignore_fingerprint=ignore_fingerprint(codebase, job.source, job.options, parent, outcome),
-            lease_epoch=job.lease.epoch,
-            git=job.source.state,
+            ignore_fingerprint=compute_ignore_fingerprint(codebase, run.source, run.options, parent, outcome),
+            lease_epoch=run.lease.epoch,
+            git=run.source.state,
             segments=(*(parent.segments if parent else ()), *segments),
-            lexical=words,
+            lexical=lexical,
             overlay=overlay,
             counts=outcome.counts,
             embedder=outcome.embedder,
             dimension=outcome.dimension,
             timings_ms={
-                **spent,
-                "total": sum(spent.values()) + (parent.timings_ms.get("total", 0) if parent else 0),
+                **timings,
+                "total": sum(timings.values()) + (parent.timings_ms.get("total", 0) if parent else 0),
             },
-            origin=_origin(parent.origin, outcome) if parent else Origin(),
+            origin=_next_origin(parent.origin, outcome) if parent else Origin(),
             degraded=bool(outcome.errors),
             errors=outcome.errors,
             semantic=parent.semantic if parent else (),
         )
 
-    return publish.publish(codebase.layout, job.lease, job.snapshot_id, outcome.staged, verifier, compose)
+    return publish.publish(codebase.layout, run.lease, run.snapshot_id, outcome.staged, verifier, compose)

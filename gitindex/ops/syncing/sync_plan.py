@@ -39,12 +39,12 @@ class SyncOptions:
     workers: int = 0  # 0: as many as cores
     lease_ttl_ms: int = lease.TTL_MS
     portable: bool = False  # the marker names no path of this machine: the snapshot is for others
-    share: Callable[[str], bool] | None = None  # the paths to write; None: all (RE-8)
+    shard_filter: Callable[[str], bool] | None = None  # the paths to write; None: all (RE-8)
     without_git: WithoutGit | None = None  # git failed: scan the files in its place
 
 
 @frozen
-class Outlook:
+class PlannedSync:
     """What a sync would do. `source` was opened while `view` was the active snapshot."""
 
     view: SnapshotView
@@ -52,9 +52,9 @@ class Outlook:
     plan: Plan
 
     @property
-    def settled(self) -> bool:
+    def is_up_to_date(self) -> bool:
         """The snapshot already is the present tree."""
-        return self.plan.empty and not self.plan.errors and not _moved(self.view.manifest, self.source)
+        return self.plan.empty and not self.plan.errors and not _has_changed(self.view.manifest, self.source)
 
 
 def is_commit_only(codebase: Codebase, options: SyncOptions) -> bool:
@@ -63,9 +63,9 @@ def is_commit_only(codebase: Codebase, options: SyncOptions) -> bool:
 
 
 def open_source(
-    codebase: Codebase, options: SyncOptions, *, bulk: bool, look: Looking | None = None
+    codebase: Codebase, options: SyncOptions, *, bulk: bool, pending_status: Looking | None = None
 ) -> Source:
-    """`look` is one that has begun, for a working tree."""
+    """`pending_status` is one that has begun, for a working tree."""
     limit = codebase.settings.index.limits.file_bytes
     if codebase.repo is None or options.without_git is not None:
         return DirectorySource(codebase.root, max_bytes=limit, without_git=options.without_git)
@@ -74,7 +74,7 @@ def open_source(
     untracked = codebase.settings.index.untracked
     nested = codebase.settings.index.submodules
     return open_worktree(
-        codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk, look=look
+        codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk, look=pending_status
     )
 
 
@@ -84,33 +84,33 @@ def make_plan(
     source: Source,
     options: SyncOptions,
     *,
-    whole: bool = False,
+    compare_all: bool = False,
 ) -> Plan:
-    rules = ignore_bytes(codebase, source, options)
+    rules = read_ignore_rules(codebase, source, options)
     planner = Planner(view, source, make_policy(codebase.settings, rules))
-    plan = planner.plan(whole=whole or (view is not None and _rules_changed(view, source, rules)))
+    plan = planner.plan(whole=compare_all or (view is not None and _have_rules_changed(view, source, rules)))
     if not is_commit_only(codebase, options):
         plan = add_hidden_rules(plan, codebase, view, source)
-    if options.share is None:
+    if options.shard_filter is None:
         return plan
-    return replace(plan, write=tuple(work for work in plan.write if options.share(work.key)))
+    return replace(plan, write=tuple(work for work in plan.write if options.shard_filter(work.key)))
 
 
-def ignore_bytes(codebase: Codebase, source: Source, options: SyncOptions) -> bytes | None:
+def read_ignore_rules(codebase: Codebase, source: Source, options: SyncOptions) -> bytes | None:
     if is_commit_only(codebase, options) and isinstance(source, GitSource):
         entry = source.entry(config.IGNORE_NAME.encode())
         return source.blob(entry.blob) if entry else None
     return read_root_file(codebase.root, config.IGNORE_NAME)
 
 
-def _rules_changed(view: SnapshotView, source: Source, rules: bytes | None) -> bool:
+def _have_rules_changed(view: SnapshotView, source: Source, rules: bytes | None) -> bool:
     """Other ignore rules may change the fate of any path."""
     record = view.record(config.IGNORE_NAME)
-    now = blob_id(rules, source.algorithm) if rules is not None else None
-    return now != (record.blob if record else None)
+    present_blob = blob_id(rules, source.algorithm) if rules is not None else None
+    return present_blob != (record.blob if record else None)
 
 
-def _moved(manifest: Manifest, source: Source) -> bool:
+def _has_changed(manifest: Manifest, source: Source) -> bool:
     """The same files at another commit are a new snapshot too: `indexed_commit` must be true (CS-5)."""
     return (
         has_moved(manifest.git, source.state) or manifest.git.dirty != source.state.dirty or manifest.degraded
@@ -119,26 +119,26 @@ def _moved(manifest: Manifest, source: Source) -> bool:
 
 def has_moved(was: GitState, now: GitState) -> bool:
     """Another commit, or git fails since, in another way, or no longer."""
-    return was.head_sha != now.head_sha or _failed(was) != _failed(now)
+    return was.head_sha != now.head_sha or _failure_key(was) != _failure_key(now)
 
 
-def _failed(state: GitState) -> tuple[str, str] | None:
+def _failure_key(state: GitState) -> tuple[str, str] | None:
     return (state.failure.code, state.failure.kind) if state.failure else None
 
 
-def ignore_fingerprint(
+def compute_ignore_fingerprint(
     codebase: Codebase, source: Source, options: SyncOptions, parent: Manifest | None, outcome: Outcome
 ) -> str:
     """Recomputed only when an ignore file changed: otherwise the parent's still holds (CF-2)."""
     touched = {*outcome.written, *outcome.plan.gone}
     if parent is not None and not any(map(is_rule_file, touched)):
         return parent.ignore_fingerprint
-    found = [item for path, item in source.all().items() if is_rule_file(path) and item.skip is None]
-    files = {item.key: content.data for item, content in source.read(found)}
-    rules = ignore_bytes(codebase, source, options)
+    rule_files = [item for path, item in source.all().items() if is_rule_file(path) and item.skip is None]
+    files = {item.key: content.data for item, content in source.read(rule_files)}
+    rules = read_ignore_rules(codebase, source, options)
     if rules is not None:
         files[config.IGNORE_NAME] = rules
-    hidden = None if is_commit_only(codebase, options) else read_hidden_git_rules(codebase, source)
-    if hidden is not None:
-        files[GIT_NAME] = hidden
+    hidden_rules = None if is_commit_only(codebase, options) else read_hidden_git_rules(codebase, source)
+    if hidden_rules is not None:
+        files[GIT_NAME] = hidden_rules
     return fingerprint(files)

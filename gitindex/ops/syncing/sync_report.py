@@ -39,15 +39,15 @@ class SyncReport:
     )
 
 
-def unchanged(manifest: Manifest, started: float) -> SyncReport:
+def make_noop_report(manifest: Manifest, started: float) -> SyncReport:
     return SyncReport(
         status="ok",
         snapshot_id=manifest.snapshot_id,
         parent_snapshot_id=manifest.parent_snapshot_id,
         noop=True,
         changes=ChangeSet().counts(),
-        counts=_short(manifest.counts),
-        elapsed_ms=elapsed(started),
+        counts=_summarize_counts(manifest.counts),
+        elapsed_ms=elapsed_ms(started),
         timings_ms={},
         phases_ms={},
         embedded=0,
@@ -60,13 +60,13 @@ def unchanged(manifest: Manifest, started: float) -> SyncReport:
     )
 
 
-def published(
+def make_sync_report(
     manifest: Manifest,
     outcome: Outcome,
     vectors: Vectors,
     phases: dict[str, int],
     started: float,
-    written: float,
+    written_at: float,
     seeded_from: str | None,
     damage: GitFailure | None,
 ) -> SyncReport:
@@ -76,9 +76,9 @@ def published(
         parent_snapshot_id=manifest.parent_snapshot_id,
         noop=False,
         changes=outcome.changes.counts(),
-        counts=_short(manifest.counts),
-        elapsed_ms=elapsed(started),
-        timings_ms={**manifest.timings_ms, "publish": elapsed(written)},
+        counts=_summarize_counts(manifest.counts),
+        elapsed_ms=elapsed_ms(started),
+        timings_ms={**manifest.timings_ms, "publish": elapsed_ms(written_at)},
         phases_ms=phases,
         embedded=vectors.embedded,
         reused=vectors.reused,
@@ -92,9 +92,9 @@ def published(
     )
 
 
-def _short(counts: Counts) -> dict[str, int]:
+def _summarize_counts(counts: Counts) -> dict[str, int]:
     return {"files": counts.files_indexed, "chunks": counts.chunks_indexed}
 
 
-def elapsed(since: float) -> int:
+def elapsed_ms(since: float) -> int:
     return round((time.monotonic() - since) * 1000)

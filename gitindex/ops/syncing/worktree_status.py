@@ -17,49 +17,49 @@ from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
 from gitindex.model.records import OverlayEntry
 from gitindex.ops.codebase import Codebase
-from gitindex.store import manifests, store_state
+from gitindex.store import manifests, state_file
 
-_READS = 32  # files: an answer must not wait for a whole tree to be hashed
+_MAX_READS = 32  # files: an answer must not wait for a whole tree to be hashed
 
 
 @frozen
-class Look:
+class EarlyStatus:
     """A look that began while `snapshot_id` was active."""
 
     snapshot_id: str | None
-    looking: Looking
+    pending: Looking
 
 
 @contextmanager
-def looking(codebase: Codebase) -> Iterator[Look | None]:
+def start_status(codebase: Codebase) -> Iterator[EarlyStatus | None]:
     """None where there is no git to ask, no index that could answer, or git cannot be started: whoever needs an
     answer finds out why."""
-    before = manifests.read_active_id(codebase.layout)
-    if codebase.repo is None or before is None or _is_rebuilt(codebase):
+    active_id = manifests.read_active_id(codebase.layout)
+    if codebase.repo is None or active_id is None or _is_rebuilding(codebase):
         yield None
         return
     try:
-        look = _begin(codebase, codebase.repo)
+        pending = _start_git_status(codebase, codebase.repo)
     except GitError:
         yield None
         return
-    with look:
-        yield Look(before, look)
+    with pending:
+        yield EarlyStatus(active_id, pending)
 
 
-def present(
-    codebase: Codebase, repo: Repo, snapshot_id: str, look: Look | None
+def read_status(
+    codebase: Codebase, repo: Repo, snapshot_id: str, early_status: EarlyStatus | None
 ) -> tuple[str | None, tuple[Dirty, ...]]:
     """HEAD's commit and the dirty files, seen since `snapshot_id` was published. Raises GitError."""
-    if look is None or look.snapshot_id != snapshot_id:
-        with _begin(codebase, repo) as again:
-            seen = again.seen
+    if early_status is None or early_status.snapshot_id != snapshot_id:
+        with _start_git_status(codebase, repo) as pending:
+            status = pending.seen
     else:
-        seen = look.looking.seen
-    return seen.commit or head(repo).commit, tuple(entry for entry in seen.dirty if entry.kind != CLOSED)
+        status = early_status.pending.seen
+    return status.commit or head(repo).commit, tuple(entry for entry in status.dirty if entry.kind != CLOSED)
 
 
-def as_indexed(
+def count_indexed(
     codebase: Codebase, repo: Repo, dirty: tuple[Dirty, ...], overlay: Mapping[str, OverlayEntry]
 ) -> int:
     """How many of them are what the snapshot with this overlay holds. Rather too few than too many."""
@@ -73,29 +73,29 @@ def as_indexed(
     count, reads = 0, 0
     with Root(codebase.root) as root:
         for path, _ in dirty:
-            known = overlay.get(path.decode("utf-8", "replace"))
-            if known is None:
+            entry = overlay.get(path.decode("utf-8", "replace"))
+            if entry is None:
                 continue
             try:
-                found = root.lstat(path)
-                seen = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-                if seen == (known.size, known.mtime_ns, known.ctime_ns, known.inode):
+                stat = root.lstat(path)
+                stamp = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+                if stamp == (entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode):
                     count += 1
-                elif known.blob and found.st_size == known.size and reads < _READS:
+                elif entry.blob and stat.st_size == entry.size and reads < _MAX_READS:
                     reads += 1
-                    count += blob_id(stable_read(root, path, known.size).data, repo.algorithm) == known.blob
+                    count += blob_id(stable_read(root, path, entry.size).data, repo.algorithm) == entry.blob
             except Vanished:
-                count += not known.blob
+                count += not entry.blob
             except ReadError:
                 continue
     return count
 
 
-def _is_rebuilt(codebase: Codebase) -> bool:
+def _is_rebuilding(codebase: Codebase) -> bool:
     """By the state alone, without asking whether its writer lives: the gate does, and git is asked after it."""
-    known = store_state.read(codebase.layout)
-    return known is not None and known.state == "indexing"
+    store_state = state_file.read(codebase.layout)
+    return store_state is not None and store_state.state == "indexing"
 
 
-def _begin(codebase: Codebase, repo: Repo) -> Looking:
+def _start_git_status(codebase: Codebase, repo: Repo) -> Looking:
     return Looking(repo, untracked=codebase.settings.index.untracked)
