@@ -19,7 +19,7 @@ from gitindex import child
 from gitindex.errors import ConfigError
 from gitindex.extract.embed.embedders import KNOWN, PROVIDERS, embedder_identity
 from gitindex.model import rulefiles, toml, versions
-from gitindex.model.foreign import MAX_NAME, one_line, quoted
+from gitindex.model.foreign import MAX_NAME, escape_line, quote_text
 from gitindex.model.frozen import field, frozen
 from gitindex.model.settings import (
     EmbedSettings,
@@ -113,7 +113,7 @@ def parse(data: bytes | None) -> Settings:
         raise ConfigError(f"{FILE_NAME} is not UTF-8: {error}") from error
     except ValueError as error:
         raise ConfigError(
-            f"{FILE_NAME}: {one_line(str(error), MAX_NAME)}", hint=f"fix {FILE_NAME}"
+            f"{FILE_NAME}: {escape_line(str(error), MAX_NAME)}", hint=f"fix {FILE_NAME}"
         ) from error
     reader = _Reader(text)
     known = {"index", "embedding", "query", "remote"}
@@ -147,7 +147,7 @@ def config_fingerprint(settings: Settings) -> str:
             "extractor": versions.EXTRACTOR_VERSION,
             "chunker": versions.CHUNKER_VERSION,
             "tokens": versions.TOKENS_VERSION,
-            "schemas": versions.written(),
+            "schemas": versions.stored_versions(),
         }
     )
 
@@ -191,7 +191,7 @@ class _Reader:
 
     def error(self, table: str, key: str, message: str) -> ConfigError:
         name = f"{table}.{key}" if key else table
-        shown = name if _BARE.fullmatch(name) else quoted(name)
+        shown = name if _BARE.fullmatch(name) else quote_text(name)
         return ConfigError(
             f"{FILE_NAME} line {self._line(table, key)}: {shown}: {message}",
             hint=f"fix {FILE_NAME}",
@@ -232,7 +232,7 @@ class _Reader:
     def globs(self, name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
         for glob in (found := self.texts(name, table, key)):
             if not glob or glob.startswith(("/", "!")) or ".." in glob.split("/") or "\0" in glob:
-                raise self.error(name, key, f"{quoted(glob)} must be a pattern below the repository root")
+                raise self.error(name, key, f"{quote_text(glob)} must be a pattern below the repository root")
         return found
 
     def _line(self, table: str, key: str) -> int:
@@ -286,14 +286,14 @@ def _embedding(reader: _Reader, table: Mapping[str, Any]) -> EmbedSettings:
         model, _, revision = rest.partition("@")
     if provider not in KNOWN:
         raise reader.error(
-            "embedding", "provider", f"{quoted(provider)} is not one of {', '.join(PROVIDERS)}"
+            "embedding", "provider", f"{quote_text(provider)} is not one of {', '.join(PROVIDERS)}"
         )
     if provider == "sentence-transformers" and not model:
         raise reader.error("embedding", "provider", "needs a model: sentence-transformers:org/name@revision")
     if not _MODEL.fullmatch(model) and model:
         raise reader.error(
             "embedding", "model" if "model" in table else "provider",
-            f"{quoted(model)} is not the name of a model: a repository names org/name@revision of the hub, or a name "
+            f"{quote_text(model)} is not the name of a model: a repository names org/name@revision of the hub, or a name "
             "that [models] of your own config.toml leads to a directory",
         )  # fmt: skip
     return EmbedSettings(
@@ -322,12 +322,12 @@ def _remote(reader: _Reader, table: Mapping[str, Any]) -> RemoteProposal:
     reader.only("remote", table, {"url", "keys", "branches", "repository"})
     url = reader.text("remote", table, "url", "")
     if url and not url.startswith(("s3://", "file://")):
-        raise reader.error("remote", "url", f"{quoted(url)} must start with s3:// or file://")
+        raise reader.error("remote", "url", f"{quote_text(url)} must start with s3:// or file://")
     if not url.isprintable() or " " in url:
-        raise reader.error("remote", "url", f"{quoted(url)} must be one printable word")
+        raise reader.error("remote", "url", f"{quote_text(url)} must be one printable word")
     repository = reader.text("remote", table, "repository", "")
     if repository and not _REPOSITORY.fullmatch(repository):
-        raise reader.error("remote", "repository", f"{quoted(repository)} is not a repository id")
+        raise reader.error("remote", "repository", f"{quote_text(repository)} is not a repository id")
     return RemoteProposal(
         url,
         reader.texts("remote", table, "keys"),
@@ -341,7 +341,7 @@ def _found(value: object) -> str:
     return (
         str(value).lower()
         if isinstance(value, bool)
-        else quoted(value if isinstance(value, str) else repr(value))
+        else quote_text(value if isinstance(value, str) else repr(value))
     )
 
 

@@ -23,9 +23,9 @@ from typing import Any, Protocol
 from gitindex import config
 from gitindex.errors import Gated, IncompatibleVersion, IntegrityError, StoreCorrupt
 from gitindex.model import versions
-from gitindex.model.foreign import argument
+from gitindex.model.foreign import quote_argument
 from gitindex.model.frozen import field, frozen
-from gitindex.model.proof import Outcome, Proof, ProofReason
+from gitindex.model.proof import Proof, ProofOutcome, ProofReason
 from gitindex.model.settings import Settings
 from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.store import lease, state_file, stores
@@ -167,7 +167,7 @@ def _refusal(
 ) -> dict[str, Any] | None:
     """The envelope of the first gate that is shut, in the order of EN-2; None when all are open."""
     about = _About(codebase, requested)
-    if proof is not None and proof.outcome is Outcome.FINGERPRINT_MISMATCH:
+    if proof is not None and proof.outcome is ProofOutcome.FINGERPRINT_MISMATCH:
         return about.requires_reindex(proof.detail)
     if proof is None and indexing is None and (other := superseded(codebase)) is not None:
         return about.requires_reindex(f"it was made as {other[:12]}, this is {codebase.fingerprint[:12]}")
@@ -175,13 +175,13 @@ def _refusal(
         return about.not_ready(indexing, proof, debug=debug)
     if proof is None:
         return about.not_indexed(None)
-    if proof.outcome is Outcome.STALE_LOCAL:
+    if proof.outcome is ProofOutcome.STALE_LOCAL:
         return about.not_indexed(proof)
     return None
 
 
 def _remarks(proof: Proof) -> dict[str, Any]:
-    if proof.outcome is not Outcome.PROBE_FAILED:
+    if proof.outcome is not ProofOutcome.PROBE_FAILED:
         return {}
     return {"debugProofCheck": {"ok": False, "reason": str(ProofReason.PROBE_FAILED), "detail": proof.detail}}
 
@@ -210,7 +210,7 @@ def validate_completion_proof(codebase: Indexed, view: SnapshotView) -> Proof:
         marker = view.read_marker() if view.manifest.segments else None
     except (OSError, ValueError, RuntimeError, ImportError, IntegrityError) as error:
         detail = f"the completion marker cannot be read: {error}"
-        return Proof(Outcome.PROBE_FAILED, ProofReason.PROBE_FAILED, detail, marker_present=False)
+        return Proof(ProofOutcome.PROBE_FAILED, ProofReason.PROBE_FAILED, detail, marker_present=False)
     return _judge(codebase, view, marker)
 
 
@@ -222,20 +222,25 @@ def _quick_proof(codebase: Indexed, view: SnapshotView) -> Proof:
         and manifest.config_fingerprint == codebase.fingerprint
         and view.is_newest_table_cached()
     )
-    return Proof(Outcome.VALID) if bound else validate_completion_proof(codebase, view)
+    return Proof(ProofOutcome.VALID) if bound else validate_completion_proof(codebase, view)
 
 
 def _judge(codebase: Indexed, view: SnapshotView, marker: object) -> Proof:
     if marker is None:
         return Proof(
-            Outcome.STALE_LOCAL, ProofReason.MISSING_MARKER_DOC, "the newest table holds no marker", False
+            ProofOutcome.STALE_LOCAL,
+            ProofReason.MISSING_MARKER_DOC,
+            "the newest table holds no marker",
+            False,
         )
     if not isinstance(marker, dict):
         return _stale(ProofReason.INVALID_PAYLOAD, "the marker is not an object")
     if marker.get("kind") != MARKER_KIND:
         return _stale(ProofReason.INVALID_MARKER_KIND, f"the marker's kind is {marker.get('kind')!r}")
     where = marker.get("codebasePath")
-    if isinstance(where, str) and canonical(view.manifest.rooted(where)) != canonical(str(codebase.root)):
+    if isinstance(where, str) and canonical(view.manifest.resolve_root(where)) != canonical(
+        str(codebase.root)
+    ):
         return _stale(ProofReason.PATH_MISMATCH, f"the marker belongs to {where}")
     flaw = _payload_flaw(marker, view)
     if flaw:
@@ -243,12 +248,12 @@ def _judge(codebase: Indexed, view: SnapshotView, marker: object) -> Proof:
     runtime = config.marker_fingerprint(codebase.settings, view.manifest.dimension)
     if marker["fingerprint"] != runtime:
         detail = f"the index was made with {_difference(marker['fingerprint'], runtime)}"
-        return Proof(Outcome.FINGERPRINT_MISMATCH, ProofReason.FINGERPRINT_MISMATCH, detail)
-    return Proof(Outcome.VALID)
+        return Proof(ProofOutcome.FINGERPRINT_MISMATCH, ProofReason.FINGERPRINT_MISMATCH, detail)
+    return Proof(ProofOutcome.VALID)
 
 
 def _stale(reason: ProofReason, detail: str) -> Proof:
-    return Proof(Outcome.STALE_LOCAL, reason, detail)
+    return Proof(ProofOutcome.STALE_LOCAL, reason, detail)
 
 
 def _payload_flaw(marker: Mapping[str, Any], view: SnapshotView) -> str:
@@ -285,7 +290,7 @@ def action(root: Path, name: str) -> dict[str, Any]:
     return {
         "tool": "manage_index",
         "args": {"action": name, "path": str(root)},
-        "command": f"gitindex {_COMMANDS[name]} --path {argument(str(root))}",
+        "command": f"gitindex {_COMMANDS[name]} --path {quote_argument(str(root))}",
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gitindex.errors import ConfigError
 from gitindex.model import toml
-from gitindex.model.foreign import argument
+from gitindex.model.foreign import quote_argument
 from gitindex.model.frozen import frozen
 
 FILE_NAME = "config.toml"
@@ -44,9 +44,11 @@ def read_user_config(home: Path) -> UserConfig:
     except (FileNotFoundError, NotADirectoryError):
         return UserConfig()
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}", hint=f"fix {argument(str(path))}") from error
+        raise ConfigError(f"{path}: {error.strerror}", hint=f"fix {quote_argument(str(path))}") from error
     if len(data) > _MAX_BYTES:
-        raise ConfigError(f"{path} is larger than {_MAX_BYTES} bytes", hint=f"fix {argument(str(path))}")
+        raise ConfigError(
+            f"{path} is larger than {_MAX_BYTES} bytes", hint=f"fix {quote_argument(str(path))}"
+        )
     return _parse(path, data)
 
 
@@ -63,7 +65,7 @@ def _parse(path: Path, data: bytes) -> UserConfig:
     try:
         tables = toml.loads(data.decode("utf-8-sig"))
     except ValueError as error:
-        raise ConfigError(f"{path}: {error}", hint=f"fix {argument(str(path))}") from error
+        raise ConfigError(f"{path}: {error}", hint=f"fix {quote_argument(str(path))}") from error
     reader = _Reader(path)
     reader.only("", tables, {"shared", "index", "git", "mcp", "models"})
     index = reader.table(tables, "index")
@@ -96,7 +98,7 @@ class _Reader:
 
     def error(self, key: str, message: str) -> ConfigError:
         return ConfigError(
-            f"{self._path}: {key}: {message}", hint=f"fix {argument(str(self._path))}", key=key
+            f"{self._path}: {key}: {message}", hint=f"fix {quote_argument(str(self._path))}", key=key
         )
 
     def only(self, prefix: str, table: Mapping[str, Any], allowed: set[str]) -> None:

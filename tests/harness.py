@@ -13,7 +13,7 @@ from typing import Any
 from gitindex.cli.boundary import guarded
 from gitindex.cli.main import group
 from gitindex.config import Environment, environment
-from gitindex.lifecycle.digest import Digest, digest
+from gitindex.lifecycle.digest import Digest, compute_digest
 from gitindex.model.moment import Moment
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.maintain.audit import Audit, audit
@@ -44,7 +44,7 @@ def view(root: Path, home: Path | None = None) -> SnapshotView:
 
 def digest_of(root: Path, home: Path | None = None) -> Digest:
     with view(root, home) as opened:
-        return digest(opened)
+        return compute_digest(opened)
 
 
 def audited(root: Path, home: Path | None = None) -> Audit:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gitindex.config import environment
 from gitindex.errors import GitindexError
-from gitindex.lifecycle.digest import Digest, digest
+from gitindex.lifecycle.digest import Digest, compute_digest
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.syncing.maintenance import maintain_after_sync
 from gitindex.ops.syncing.sync import sync
@@ -85,7 +85,7 @@ class Walk:
         view = open_active(self._codebase(home).layout)
         assert view is not None
         with view:
-            return digest(view)
+            return compute_digest(view)
 
     def _codebase(self, home: Path) -> Codebase:
         os.environ["GITINDEX_HOME"] = str(home)

@@ -8,7 +8,7 @@ from collections import Counter
 
 from gitindex.config import Environment
 from gitindex.errors import Gated
-from gitindex.lifecycle.digest import digest
+from gitindex.lifecycle.digest import compute_digest
 from gitindex.ops.answers.search_answer import QueryAnswer, query
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain.audit import audit
@@ -145,6 +145,6 @@ def same_as_clean(world: World, told: Counter[str]) -> None:
     clean = open_codebase(world.root, Environment(scratch))
     sync(clean, SyncOptions(workers=1))
     with open_active(world.codebase.layout) as ours, open_active(clean.layout) as theirs:
-        mine, other = digest(ours), digest(theirs)
+        mine, other = compute_digest(ours), compute_digest(theirs)
     if mine != other:
         raise Violation(f"the digest is {mine}, a clean build's {other}")

@@ -12,7 +12,7 @@ import click
 from gitindex.cli import output, summary
 from gitindex.config import environment
 from gitindex.errors import Gated, GitindexError, OutputFailed, StoreUnwritable
-from gitindex.model.foreign import argument
+from gitindex.model.foreign import quote_argument
 from gitindex.model.frozen import frozen
 
 _SHOWN_BY_CLICK = frozenset({"--help", "-h", "--version"})
@@ -138,7 +138,8 @@ def _denied(error: PermissionError) -> GitindexError:
 
     where = Path(os.fsdecode(error.filename or "."))
     return StoreUnwritable(
-        f"permission denied: {where} belongs to {owner.name(where)}", hint=f"ls -ld {argument(str(where))}"
+        f"permission denied: {where} belongs to {owner.name(where)}",
+        hint=f"ls -ld {quote_argument(str(where))}",
     )
 
 

@@ -10,7 +10,7 @@ from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.progress_bar import bar
 from gitindex.cli.transfer import transfer_bar
-from gitindex.model.foreign import quoted
+from gitindex.model.foreign import quote_text
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.sharing.fetch import FetchOptions, fetch
 from gitindex.ops.sharing.fetch_report import FetchReport
@@ -45,7 +45,7 @@ def report_text(report: FetchReport) -> str:
         ),
         ("reused", f"{output.size(report.bytes['reused'])} in {report.objects['reused']:,} objects"),
         ("caught up", local or "nothing to do"),
-        ("signed by", f"{report.signer} (builder: {quoted(report.builder)})"),
+        ("signed by", f"{report.signer} (builder: {quote_text(report.builder)})"),
         ("time", f"{report.elapsed_ms} ms{_saved(report)}"),
         ("snapshot", report.snapshot_id),
     ]

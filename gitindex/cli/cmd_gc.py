@@ -44,11 +44,12 @@ def _snapshots(call: Call, dry_run: bool) -> Answer:
         "removed": len(chosen.paths),
         "paths": [path.relative_to(layout.base).as_posix() for path in chosen.paths],
         "bytes_freed": freed,
-        "kept": list(chosen.kept),
+        "kept": list(chosen.retained),
     }
     verb = "would remove" if dry_run else "removed"
     return Answer(
-        data, f"{verb} {len(chosen.paths)} entries ({output.size(freed)}), kept {len(chosen.kept)} snapshots"
+        data,
+        f"{verb} {len(chosen.paths)} entries ({output.size(freed)}), kept {len(chosen.retained)} snapshots",
     )
 
 

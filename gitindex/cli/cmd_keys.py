@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gitindex.cli.command import Answer, Call, command
-from gitindex.model.foreign import argument
+from gitindex.model.foreign import quote_argument
 from gitindex.ops.sharing import signing_keys
 
 
@@ -27,7 +27,7 @@ def new(_call: Call, file: Path, comment: str) -> Answer:
             f"{public.id} {public.comment}",
             f"private  {file}  (GITINDEX_SIGNING_KEY_FILE; keep it secret)",
             f"public   {pub}",
-            f"next: gitindex trust add {argument(str(pub))}",
+            f"next: gitindex trust add {quote_argument(str(pub))}",
         ]
     )
     return Answer(

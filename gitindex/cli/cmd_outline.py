@@ -7,7 +7,7 @@ import click
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.cli.read_options import opened, reads, told
-from gitindex.navigate.outline import text as outline_text
+from gitindex.navigate.outline import render_text as outline_text
 from gitindex.ops.answers.structural_answers import outline
 
 

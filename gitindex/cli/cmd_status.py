@@ -10,7 +10,7 @@ from gitindex.cli.command import Answer, Call, command
 from gitindex.gitdir import folder, hookrequest
 from gitindex.hooks import owner, worker
 from gitindex.hooks.journal import DIED, FAILED, RUNNING
-from gitindex.indexing.plan import WAYS_OUT
+from gitindex.indexing.plan import FAILURE_HINT
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.maintain.index_status import status
 
@@ -74,7 +74,7 @@ def _ok(found: dict[str, Any]) -> list[str]:
     lines = [found["truth"], "", output.table(rows)]
     if found.get("blocked"):
         lines += [output.name(f"blocked: {error['message']}") for error in found["blocked"]]
-        lines.append(f"  next: {WAYS_OUT}")
+        lines.append(f"  next: {FAILURE_HINT}")
     lines += [output.name(f"degraded: {error['path_key']}: {error['message']}") for error in found["errors"]]
     return lines
 

@@ -10,7 +10,7 @@ import click
 from gitindex.cli import output
 from gitindex.cli.command import Answer, Call, command
 from gitindex.errors import UsageError
-from gitindex.model.foreign import quoted
+from gitindex.model.foreign import quote_text
 from gitindex.ops.sharing import trusted_keys
 from gitindex.ops.sharing.trusted_keys import PinRequest, TrustStatus
 from gitindex.trust.pin_changes import TrustChange
@@ -95,8 +95,8 @@ def _proposed(call: Call, wish: PinRequest, yes: bool) -> PinRequest:
     if not keys and not known.proposal.url:
         raise UsageError("the repository proposes nothing", hint="gitindex trust add FILE.pub")
     wanted = PinRequest((*wish.keys, *keys), wish.remote or known.proposal.url, wish.threshold)
-    lines = [f"remote  {quoted(known.proposal.url)}" if known.proposal.url else "remote  none proposed"]
-    lines += [f"key     {key.id} {quoted(key.comment)}" for key in keys]
+    lines = [f"remote  {quote_text(known.proposal.url)}" if known.proposal.url else "remote  none proposed"]
+    lines += [f"key     {key.id} {quote_text(key.comment)}" for key in keys]
     lines += map(_change, trusted_keys.list_changes(known, call.environment, wanted))
     for line in lines:
         output.write_error(line)
@@ -106,8 +106,8 @@ def _proposed(call: Call, wish: PinRequest, yes: bool) -> PinRequest:
 
 
 def _change(one: TrustChange) -> str:
-    where = "" if one.where == "here" else f" (used by {quoted(one.where)})"
-    return f"CHANGE  {_CHANGED[one.what]}: {quoted(one.old)} -> {quoted(one.new)}{where}"
+    where = "" if one.where == "here" else f" (used by {quote_text(one.where)})"
+    return f"CHANGE  {_CHANGED[one.what]}: {quote_text(one.old)} -> {quote_text(one.new)}{where}"
 
 
 def _text(known: TrustStatus) -> str:
@@ -132,7 +132,9 @@ def _text(known: TrustStatus) -> str:
         rows.append(("trusted", "nobody; next: gitindex trust add FILE.pub"))
     rows += [("elsewhere", _elsewhere(where, one)) for where, one in known.other_pins.items()]
     rows += (
-        [("proposed", quoted(known.proposal.url))] if known.proposal.url not in ("", pinned.remote) else []
+        [("proposed", quote_text(known.proposal.url))]
+        if known.proposal.url not in ("", pinned.remote)
+        else []
     )
     return output.table(rows)
 

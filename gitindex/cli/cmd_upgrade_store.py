@@ -17,7 +17,7 @@ def run(call: Call) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     with bar(not call.as_json) as progress:
         outcome, report = upgrade(codebase, progress)
-    data = {"status": "ok", "outcome": outcome, "versions": versions.written()}
+    data = {"status": "ok", "outcome": outcome, "versions": versions.stored_versions()}
     if report is None:
         return Answer(data, "the store is at this release's formats")
     return Answer({**data, "sync": report_json(report)}, f"reindexed\n{report_text(report)}")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from gitindex.config import no_color
-from gitindex.model.foreign import MAX_MESSAGE, harmless, json_text, one_line
+from gitindex.model.foreign import MAX_MESSAGE, escape_controls, escape_line, json_text
 
 # Stands for the escape character of our own until the text is shown: nobody else can write it.
 _ESCAPE = f"\ufdd0{os.urandom(8).hex()}\ufdd1"
@@ -35,22 +35,22 @@ def write_verbatim(text: str) -> None:
 
 def shown(text: str) -> str:
     """An answer for people: other people's text in it commands no terminal, our own colours and links do."""
-    return harmless(text).replace(_ESCAPE, "\x1b")
+    return escape_controls(text).replace(_ESCAPE, "\x1b")
 
 
 def name(text: str) -> str:
     """A path or name of somebody else's in an answer: it stays on its line. Our own colours in it stay too."""
-    return _ESCAPE.join(map(one_line, text.split(_ESCAPE)))
+    return _ESCAPE.join(map(escape_line, text.split(_ESCAPE)))
 
 
 def write_error(text: str, most: int = MAX_MESSAGE) -> None:
     """One line on stderr. Our messages are one line each, so whatever breaks it is somebody else's."""
-    click.echo(one_line(text, most), err=True)
+    click.echo(escape_line(text, most), err=True)
 
 
 def write_lines(text: str) -> None:
     """Several lines of our own making on stderr."""
-    click.echo(harmless(text), err=True)
+    click.echo(escape_controls(text), err=True)
 
 
 def _printable(text: str) -> str:
@@ -59,12 +59,12 @@ def _printable(text: str) -> str:
 
 
 def style(text: str, **how: Any) -> str:
-    return click.style(harmless(text), **how).replace("\x1b", _ESCAPE) if styled() else text
+    return click.style(escape_controls(text), **how).replace("\x1b", _ESCAPE) if styled() else text
 
 
 def link(text: str, target: Path) -> str:
     """A hyperlink where it can be one; terminals that know none show the text."""
-    text = style(one_line(text), fg="cyan")
+    text = style(escape_line(text), fg="cyan")
     return f"{_ESCAPE}]8;;{target.as_uri()}{_ESCAPE}\\{text}{_ESCAPE}]8;;{_ESCAPE}\\" if styled() else text
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gitindex.model.rows import Symbol
+from gitindex.model.rows import ExtractedSymbol
 
 _DOC_SHARE = 0.5  # of the size, for the opening words
 
 
-def anchor(opening: str, symbols: Iterable[Symbol], size: int) -> str:
+def anchor(opening: str, symbols: Iterable[ExtractedSymbol], size: int) -> str:
     """At most `size` characters; empty when the file has neither opening words nor definitions."""
     lines = [opening[: int(size * _DOC_SHARE)].rstrip()] if opening else []
     left = size - sum(map(len, lines))

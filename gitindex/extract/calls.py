@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gitindex.extract.native import scan
 from gitindex.extract.source_text import Source
-from gitindex.model.rows import Call
+from gitindex.model.rows import ExtractedCall
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,17 +27,17 @@ _Site = tuple[int, int, int]  # callee start, callee end, receiver start
 
 def calls(
     source: Source, plain: list[Node], invocations: Sequence[Node], owners: tuple[Owner, ...]
-) -> tuple[Call, ...]:
+) -> tuple[ExtractedCall, ...]:
     """`plain` nodes end with the callee's name; `invocations` hold it in a field."""
     data = source.data
     named = list(_invocation_sites(invocations))
     if scan is not None:
         found = scan.calls(data, plain, named, owners, _TAIL, _callee, _RECEIVER, _RECEIVER_BYTES, _folded)
-        return tuple(map(Call._make, found))
+        return tuple(map(ExtractedCall._make, found))
     sites = sorted([*_plain_sites(data, plain), *named])
     lines, columns = source.locate([site[0] for site in sites])
     return tuple(
-        Call(data[at:end].decode("utf-8", "replace"), _receiver(data[begin:at]), line, column, owner)
+        ExtractedCall(data[at:end].decode("utf-8", "replace"), _receiver(data[begin:at]), line, column, owner)
         for (at, end, begin), line, column, owner in zip(
             sites, lines, columns, _owner_of(sites, owners), strict=True
         )

@@ -11,7 +11,7 @@ from gitindex.extract.nesting import Outline
 from gitindex.extract.source_text import Source
 from gitindex.extract.words import terms_and_compounds
 from gitindex.model.ids import chunk_hash
-from gitindex.model.rows import Chunk, Symbol
+from gitindex.model.rows import Chunk, ExtractedSymbol
 
 _LONG_LINE = 1.5  # times the target: a longer single line is cut inside
 
@@ -64,7 +64,7 @@ def _pieces(source: Source, span: Span, target: int) -> Iterator[Span]:
 class _Labels:
     """Which definitions a chunk shows."""
 
-    def __init__(self, symbols: Sequence[Symbol]) -> None:
+    def __init__(self, symbols: Sequence[ExtractedSymbol]) -> None:
         self._symbols = symbols
         self._starts = [symbol.byte_start for symbol in symbols]
 

@@ -26,7 +26,7 @@ from gitindex.extract.nesting import Outline, outline
 from gitindex.extract.source_text import Source
 from gitindex.extract.yamlkeys import yaml_keys
 from gitindex.files.language import language_of
-from gitindex.model.rows import Call, Entity, Extraction, Identifier, Import
+from gitindex.model.rows import Entity, ExtractedCall, Extraction, Identifier, Import
 from gitindex.model.settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class _Facts(NamedTuple):
 
     outline: Outline = Outline()
     imports: tuple[Import, ...] = ()
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ExtractedCall, ...] = ()
     identifiers: tuple[Identifier, ...] = ()
     interface_hash: str = ""
     opening: str = ""

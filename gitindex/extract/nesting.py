@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gitindex.extract.definitions import Definition
 from gitindex.extract.source_text import Source
-from gitindex.model.rows import Symbol
+from gitindex.model.rows import ExtractedSymbol
 
 _CLASSES = frozenset({"class", "interface", "struct", "enum", "trait"})
 _CALLABLE = frozenset({"function", "method"})
@@ -20,7 +20,7 @@ _CALLABLE = frozenset({"function", "method"})
 class Outline(NamedTuple):
     """Symbols, and what chunks, calls and the interface need beyond them."""
 
-    symbols: tuple[Symbol, ...] = ()
+    symbols: tuple[ExtractedSymbol, ...] = ()
     extents: tuple[tuple[int, int], ...] = ()  # 0-based (first, last) rows with leads; outer before inner
     owners: tuple[tuple[int, int, int], ...] = ()  # start, end, symbol index; outer before inner
     visible: tuple[int, ...] = ()  # indices of symbols that other files can see
@@ -37,7 +37,7 @@ def outline(source: Source, definitions: Sequence[Definition]) -> Outline:
     if not definitions:
         return Outline()
     shift = source.shift
-    symbols: list[Symbol] = []
+    symbols: list[ExtractedSymbol] = []
     owners: list[tuple[int, int, int]] = []
     visible: list[int] = []
     stack = [_TOP]
@@ -60,7 +60,7 @@ def outline(source: Source, definitions: Sequence[Definition]) -> Outline:
         qualified = _qualified(scope, owner, name)
         index = len(symbols)
         symbols.append(
-            Symbol(
+            ExtractedSymbol(
                 name,
                 qualified,
                 kind,

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Literal
 
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 
 MAX_HOPS = 32
 
@@ -14,7 +14,7 @@ LinkEntry = Literal["file", "dir"] | tuple[Literal["link"], bytes]
 Lookup = Callable[[str], LinkEntry | None]
 
 
-def resolve(path_key: str, target: bytes, lookup: Lookup) -> str | Skip:
+def resolve(path_key: str, target: bytes, lookup: Lookup) -> str | SkipReason:
     """The path key of the file that the link at `path_key` stands for, or why there is none.
 
     `lookup` says what a path key is in the tree; links in the middle of a target are followed too.
@@ -22,39 +22,39 @@ def resolve(path_key: str, target: bytes, lookup: Lookup) -> str | Skip:
     here = path_key.split("/")[:-1]
     pending = _steps(target)
     hops = 1
-    while not isinstance(pending, Skip) and pending:
+    while not isinstance(pending, SkipReason) and pending:
         name = pending.pop()
         if name in ("", "."):
             continue
         if name == "..":
             if not here:
-                return Skip.OUT_OF_ROOT
+                return SkipReason.OUT_OF_ROOT
             here.pop()
             continue
         entry = lookup("/".join((*here, name)))
         if entry == "file":
-            return Skip.SYMLINK_BROKEN if pending else "/".join((*here, name))
+            return SkipReason.SYMLINK_BROKEN if pending else "/".join((*here, name))
         if entry is None:
-            return Skip.SYMLINK_BROKEN
+            return SkipReason.SYMLINK_BROKEN
         if entry == "dir":
             here.append(name)
             continue
         hops += 1
         if hops > MAX_HOPS:
-            return Skip.SYMLINK_LOOP
+            return SkipReason.SYMLINK_LOOP
         steps = _steps(entry[1])
-        pending = steps if isinstance(steps, Skip) else pending + steps
-    return pending if isinstance(pending, Skip) else Skip.SYMLINK_DIRECTORY
+        pending = steps if isinstance(steps, SkipReason) else pending + steps
+    return pending if isinstance(pending, SkipReason) else SkipReason.SYMLINK_DIRECTORY
 
 
-def _steps(target: bytes) -> list[str] | Skip:
+def _steps(target: bytes) -> list[str] | SkipReason:
     """Components of a target, last first, spelled as path keys are."""
     if target.startswith(b"/"):
-        return Skip.OUT_OF_ROOT
+        return SkipReason.OUT_OF_ROOT
     if not target:
-        return Skip.SYMLINK_BROKEN
+        return SkipReason.SYMLINK_BROKEN
     try:
         text = unicodedata.normalize("NFC", target.decode("utf-8"))
     except UnicodeDecodeError:
-        return Skip.BAD_PATH
+        return SkipReason.BAD_PATH
     return text.split("/")[::-1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitindex.files.ignore import Ignore, IgnoreRules
 from gitindex.files.language import language_of
 from gitindex.model.settings import IndexSettings
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 
 SUBMODULE_MODE = 0o160000
 
@@ -28,44 +28,44 @@ class Policy:
         self._include = Ignore([IgnoreRules.globs(settings.include)])
         self._exclude = Ignore([IgnoreRules.globs(settings.exclude)])
 
-    def path_skip(self, path_key: str, mode: int) -> Skip | None:
+    def path_skip(self, path_key: str, mode: int) -> SkipReason | None:
         """What name and mode alone rule out. A name without a suffix may be a script: only its bytes tell."""
         if self._ignore.ignored(path_key, mode == SUBMODULE_MODE):
-            return Skip.IGNORED
+            return SkipReason.IGNORED
         if self._exclude.ignored(path_key, mode == SUBMODULE_MODE):
-            return Skip.EXCLUDED
+            return SkipReason.EXCLUDED
         if mode == SUBMODULE_MODE:
-            return Skip.SUBMODULE
+            return SkipReason.SUBMODULE
         if language_of(path_key) or not _has_suffix(path_key) or self._included(path_key):
             return None
-        return Skip.UNSUPPORTED
+        return SkipReason.UNSUPPORTED
 
-    def content_skip(self, path_key: str, data: bytes) -> Skip | None:
+    def content_skip(self, path_key: str, data: bytes) -> SkipReason | None:
         """What the whole content rules out; call it with a path that `path_skip` let through."""
         if len(data) > self._limit:
-            return Skip.TOO_LARGE
+            return SkipReason.TOO_LARGE
         if len(data) <= _LFS_MAX and data.startswith(_LFS):
-            return Skip.LFS_POINTER
+            return SkipReason.LFS_POINTER
         encoding = _encoding_skip(data)
         if encoding:
             return encoding
         if language_of(path_key, data[:_HEAD]) or self._included(path_key):
             return None
-        return Skip.UNSUPPORTED
+        return SkipReason.UNSUPPORTED
 
     def _included(self, path_key: str) -> bool:
         return self._include.ignored(path_key, False)
 
 
-def _encoding_skip(data: bytes) -> Skip | None:
+def _encoding_skip(data: bytes) -> SkipReason | None:
     if data.startswith(_UTF16):
-        return Skip.ENCODING
+        return SkipReason.ENCODING
     if b"\0" in data or _is_noise(data[:_HEAD]):
-        return Skip.BINARY
+        return SkipReason.BINARY
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        return Skip.ENCODING
+        return SkipReason.ENCODING
     return None
 
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from gitindex.errors import UnreadableFile
-from gitindex.model.foreign import argument
+from gitindex.model.foreign import quote_argument
 
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
 _DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -175,7 +175,7 @@ def _named(error: OSError, path: bytes) -> ReadError:
     if error.errno in (errno.ENXIO, errno.ENODEV, errno.EISDIR):
         return NotAFile(f"not a regular file: {_shown(path)}")
     return Unreadable(
-        f"cannot read {_shown(path)}: {error.strerror}", hint=f"ls -l {argument(os.fsdecode(path))}"
+        f"cannot read {_shown(path)}: {error.strerror}", hint=f"ls -l {quote_argument(os.fsdecode(path))}"
     )
 
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
-_BYTES = 256 * 1024
-_FILES = 64
+_MAX_BYTES = 256 * 1024
+_MAX_FILES = 64
 
 
-def batches(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
+def split_into_batches(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
     batch: list[T] = []
-    held = 0
+    batch_bytes = 0
     for item in items:
         batch.append(item)
-        held += size(item)
-        if held >= _BYTES or len(batch) >= _FILES:
+        batch_bytes += size(item)
+        if batch_bytes >= _MAX_BYTES or len(batch) >= _MAX_FILES:
             yield batch
-            batch, held = [], 0
+            batch, batch_bytes = [], 0
     if batch:
         yield batch

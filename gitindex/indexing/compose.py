@@ -12,8 +12,8 @@ from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.store.state_file import now
 
 
-def count(
-    parent: Manifest | None, before: Iterable[FileRecord], written: Iterable[FileRecord], tombstones: int
+def compute_counts(
+    parent: Manifest | None, replaced: Iterable[FileRecord], written: Iterable[FileRecord], tombstones: int
 ) -> Counts:
     """Counts of the live view, kept without looking at what did not change."""
     totals: Counter[str] = Counter()
@@ -21,19 +21,19 @@ def count(
     languages: Counter[str] = Counter()
     text_only: Counter[str] = Counter()
     if parent is not None:
-        kept = parent.counts
+        parent_counts = parent.counts
         totals.update(
-            files=kept.files_indexed,
-            chunks=kept.chunks_indexed,
-            symbols=kept.symbols,
-            edges=kept.edges,
-            entities=kept.entities,
-            text=kept.text_bytes,
+            files=parent_counts.files_indexed,
+            chunks=parent_counts.chunks_indexed,
+            symbols=parent_counts.symbols,
+            edges=parent_counts.edges,
+            entities=parent_counts.entities,
+            text=parent_counts.text_bytes,
         )
-        skipped.update(kept.skipped)
-        languages.update(kept.languages)
-        text_only.update(kept.text_only)
-    for sign, records in ((-1, before), (1, written)):
+        skipped.update(parent_counts.skipped)
+        languages.update(parent_counts.languages)
+        text_only.update(parent_counts.text_only)
+    for sign, records in ((-1, replaced), (1, written)):
         for record in records:
             _tally(totals, skipped, languages, record, sign)
             if record.text_only:
@@ -46,9 +46,9 @@ def count(
         entities=totals["entities"],
         text_bytes=totals["text"],
         tombstones_added=tombstones,
-        skipped=_positive(skipped),
-        languages=_positive(languages),
-        text_only=_positive(text_only),
+        skipped=_drop_zeroes(skipped),
+        languages=_drop_zeroes(languages),
+        text_only=_drop_zeroes(text_only),
     )
 
 
@@ -67,11 +67,13 @@ def _tally(
     totals["text"] += sign * record.size
 
 
-def _positive(counter: Counter[str]) -> dict[str, int]:
+def _drop_zeroes(counter: Counter[str]) -> dict[str, int]:
     return {name: value for name, value in sorted(counter.items()) if value > 0}
 
 
-def marker(root: str, fingerprint: Mapping[str, Any], counts: Counts, snapshot_id: str) -> dict[str, Any]:
+def build_marker(
+    root: str, fingerprint: Mapping[str, Any], counts: Counts, snapshot_id: str
+) -> dict[str, Any]:
     """The completion marker: proof that this very snapshot was finished (C-4, [S1])."""
     return {
         "kind": MARKER_KIND,

@@ -16,12 +16,12 @@ from gitindex.model.rows import Chunk, Entity, Extraction
 from gitindex.model.settings import IndexSettings
 
 Batch = list[tuple[str, bytes]]
-_AHEAD = 3  # batches in flight per worker
-PARALLEL_FROM = 2 * 1024 * 1024  # below this, starting workers costs more than it saves
+_BATCHES_PER_WORKER = 3  # batches in flight per worker
+MIN_PARALLEL_BYTES = 2 * 1024 * 1024  # below this, starting workers costs more than it saves
 _WORKER = "gitindex.extract.parser_process"
 
 
-def extract_one(path: str, data: bytes, settings: IndexSettings) -> Extraction:
+def extract_file(path: str, data: bytes, settings: IndexSettings) -> Extraction:
     """One file, for a question about it."""
     with sandbox.borrowed() as box:
         return _extract(box, [(path, data)], settings, file_limits.Allowance())[0]
@@ -50,7 +50,7 @@ class InlineExtraction:
 
     def submit(self, batch: Batch) -> PendingExtractions:
         with sandbox.borrowed() as box:
-            return _Extracted(_extract(box, batch, self._settings, self._allowance))
+            return _FinishedExtractions(_extract(box, batch, self._settings, self._allowance))
 
     def __enter__(self) -> Self:
         return self
@@ -59,7 +59,7 @@ class InlineExtraction:
         return
 
 
-class _Extracted:
+class _FinishedExtractions:
     def __init__(self, extractions: list[Extraction]) -> None:
         self._extractions = extractions
 
@@ -73,7 +73,7 @@ class SandboxPool:
     def __init__(self, workers: int, settings: IndexSettings) -> None:
         from concurrent.futures import ThreadPoolExecutor  # late: a few files need no threads
 
-        self.capacity = workers * _AHEAD
+        self.capacity = workers * _BATCHES_PER_WORKER
         self._settings = settings
         self._allowance = file_limits.Allowance()
         self._boxes = [Sandbox() for _ in range(workers)]
@@ -111,23 +111,25 @@ def _extract(
     box: Sandbox, batch: Batch, settings: IndexSettings, allowance: file_limits.Allowance
 ) -> list[Extraction]:
     """Every file of a batch. One that ends its process is done again as text; the rest goes on in a new process."""
-    found: list[Extraction] = []
+    extractions: list[Extraction] = []
     stalled_at = -1
-    while len(found) < len(batch):
+    while len(extractions) < len(batch):
         text_only = textonly.BUDGET if allowance.spent else ""
-        rest = [(path, data, text_only) for path, data in batch[len(found) :]]
+        remaining = [(path, data, text_only) for path, data in batch[len(extractions) :]]
         try:
-            for seconds, packed in box.stream(_WORKER, "extract_files", rest, settings):
-                allowance.charge(seconds, len(batch[len(found)][1]))
-                found.append(_unpacked(packed))
+            for seconds, packed in box.stream(_WORKER, "extract_files", remaining, settings):
+                allowance.charge(seconds, len(batch[len(extractions)][1]))
+                extractions.append(_unpack_extraction(packed))
         except SandboxDied as death:
-            if isinstance(death, SandboxStalled) and stalled_at != len(found):
-                stalled_at = len(found)  # somebody stopped the process: once, that is not the file's fault
+            if isinstance(death, SandboxStalled) and stalled_at != len(extractions):
+                stalled_at = len(
+                    extractions
+                )  # somebody stopped the process: once, that is not the file's fault
                 continue
-            path, data = batch[len(found)]
+            path, data = batch[len(extractions)]
             allowance.charge(file_limits.seconds_for(len(data)), len(data))
-            found.append(_extract_text(box, path, data, settings, death.reason))
-    return found
+            extractions.append(_extract_text(box, path, data, settings, death.reason))
+    return extractions
 
 
 def _extract_text(box: Sandbox, path: str, data: bytes, settings: IndexSettings, reason: str) -> Extraction:
@@ -138,10 +140,10 @@ def _extract_text(box: Sandbox, path: str, data: bytes, settings: IndexSettings,
         return Extraction(
             language_of(path, data[:256]), True, 0, "", (), (), (), (), (), None, True, death.reason
         )
-    return _unpacked(packed)
+    return _unpack_extraction(packed)
 
 
-def _unpacked(found: tuple[Any, ...]) -> Extraction:
+def _unpack_extraction(packed: tuple[Any, ...]) -> Extraction:
     """Chunks and entities as they were; the other rows stay plain tuples, which equal them and are only stored."""
-    chunks = tuple(map(Chunk._make, found[8]))
-    return Extraction._make((*found[:8], chunks, found[9] and Entity(*found[9]), *found[10:]))
+    chunks = tuple(map(Chunk._make, packed[8]))
+    return Extraction._make((*packed[:8], chunks, packed[9] and Entity(*packed[9]), *packed[10:]))

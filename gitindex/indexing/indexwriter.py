@@ -20,7 +20,7 @@ from gitindex.segment.writer import SegmentWriter, WrittenSegment
 from gitindex.store import steps
 
 Tombstone = tuple[str, str]  # path, reason
-_EMBED_AT = 512  # chunks
+_EMBED_BATCH = 512  # chunks
 
 
 class FileContent(NamedTuple):
@@ -89,16 +89,18 @@ class IndexWriter:
         if file.extraction is None:
             self._segments[-1].add(file.record, None, ())
             return file.record
-        record = _describe(file.record, file.extraction)
+        record = _fill_record(file.record, file.extraction)
         self._unembedded.append((record, file.extraction))
         self._unembedded_chunks += len(file.extraction.chunks)
-        if self._unembedded_chunks >= _EMBED_AT:
+        if self._unembedded_chunks >= _EMBED_BATCH:
             self.flush()
         return record
 
     def flush(self) -> None:
         """Embed the chunks of the waiting files in one batch, then write the files."""
-        matrix = self._vectors.of([chunk for _, found in self._unembedded for chunk in found.chunks])
+        matrix = self._vectors.embed_chunks(
+            [chunk for _, pending in self._unembedded for chunk in pending.chunks]
+        )
         row = 0
         for record, extraction in self._unembedded:
             vectors: Any = matrix[row : row + len(extraction.chunks)] if matrix is not None else ()
@@ -118,7 +120,7 @@ class IndexWriter:
         with ThreadPoolExecutor(
             1
         ) as thread:  # Tantivy's commit is native code that needs nothing of the tables
-            committed = thread.submit(self.lexical.finish)
+            lexical_commit = thread.submit(self.lexical.finish)
             steps.reach("publish.chunks")
             for segment in self._segments:
                 segment.write_table(marker if segment is self._segments[-1] else None)
@@ -128,7 +130,7 @@ class IndexWriter:
                 for segment in self._segments
             )
             steps.reach("publish.lexical")
-            committed.result()
+            lexical_commit.result()
         return written
 
     def _start_segment(self) -> None:
@@ -141,7 +143,7 @@ class IndexWriter:
         self._bytes_left = self._target.segment_bytes
 
 
-def _describe(record: FileRecord, extraction: Extraction) -> FileRecord:
+def _fill_record(record: FileRecord, extraction: Extraction) -> FileRecord:
     return record._replace(
         language=extraction.language,
         lines=extraction.lines,

@@ -27,12 +27,12 @@ class LocalWriter:
         if files:
             extractions = self._pool.submit([(record.path, data) for record, data in files])
             self._pending.append(([record for record, _ in files], extractions))
-        return self._complete_one() if len(self._pending) > self._pool.capacity else []
+        return self._complete_batch() if len(self._pending) > self._pool.capacity else []
 
     def drain(self) -> list[FileRecord]:
         completed: list[FileRecord] = []
         while self._pending:
-            completed += self._complete_one()
+            completed += self._complete_batch()
         completed += self._writer.add(self._skipped)
         self._writer.flush()
         return completed
@@ -40,6 +40,6 @@ class LocalWriter:
     def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[WrittenSegment, ...]:
         return self._writer.finish(tombstones, marker)
 
-    def _complete_one(self) -> list[FileRecord]:
+    def _complete_batch(self) -> list[FileRecord]:
         records, extractions = self._pending.popleft()
         return self._writer.add(map(ExtractedFile, records, extractions.result()))

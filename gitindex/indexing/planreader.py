@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from gitindex.files.policy import Policy
 from gitindex.indexing.indexwriter import FileContent
-from gitindex.indexing.plan import Plan, Work
+from gitindex.indexing.plan import Plan, PlannedFile
 from gitindex.model.ids import sha256_hex
 from gitindex.model.manifest import FileError
 from gitindex.model.records import FileRecord, OverlayEntry
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 from gitindex.source.source_file import Content, Source
 
 
@@ -28,13 +28,15 @@ class PlanReader:
 
     def read_files(self) -> Iterator[FileContent]:
         """Skipped paths first, then what can be read."""
-        for work in self._plan.write:
-            if work.item is None:
-                yield FileContent(_skip_record(work, work.skip or Skip.UNREADABLE, work.size), None)
-        readable = [work for work in self._plan.write if work.item is not None]
-        contents = self._source.read([work.item for work in readable if work.item is not None])
-        for work, (_, content) in zip(readable, contents, strict=True):
-            record = self._make_record(work, content)
+        for planned in self._plan.write:
+            if planned.source_file is None:
+                yield FileContent(
+                    _skip_record(planned, planned.skip or SkipReason.UNREADABLE, planned.size), None
+                )
+        readable = [work for work in self._plan.write if work.source_file is not None]
+        contents = self._source.read([work.source_file for work in readable if work.source_file is not None])
+        for planned, (_, content) in zip(readable, contents, strict=True):
+            record = self._make_record(planned, content)
             if record is not None:
                 yield FileContent(record, None if record.skip else content.data)
 
@@ -43,24 +45,30 @@ class PlanReader:
         gone = {*self._plan.gone, *(key for key in self._vanished if key in self._plan.before)}
         return replace(self._plan, gone=tuple(sorted(gone)), overlay={**self._plan.overlay, **self._stats})
 
-    def _make_record(self, work: Work, content: Content) -> FileRecord | None:
+    def _make_record(self, planned: PlannedFile, content: Content) -> FileRecord | None:
         """The record of what was really read; None when the file is gone."""
         if content.vanished:
-            self._vanished.append(work.key)
+            self._vanished.append(planned.key)
             return None
         if content.error:
-            self.errors.append(FileError("unreadable_file", content.error, work.key))
-            return _skip_record(work, Skip.UNREADABLE, 0)
-        if content.stat is not None and not work.link:
-            self._stats[work.key] = content.stat
-        blob = work.blob if work.link else content.blob
-        skip = content.skip or self._policy.content_skip(work.key, content.data)
+            self.errors.append(FileError("unreadable_file", content.error, planned.key))
+            return _skip_record(planned, SkipReason.UNREADABLE, 0)
+        if content.stat is not None and not planned.link:
+            self._stats[planned.key] = content.stat
+        blob = planned.blob if planned.link else content.blob
+        skip = content.skip or self._policy.content_skip(planned.key, content.data)
         if skip is not None:
-            return FileRecord(work.key, blob, content.blob, work.link, content.size, skip)
+            return FileRecord(planned.key, blob, content.blob, planned.link, content.size, skip)
         return FileRecord(
-            work.key, blob, content.blob, work.link, content.size, "", file_hash=sha256_hex(content.data)
+            planned.key,
+            blob,
+            content.blob,
+            planned.link,
+            content.size,
+            "",
+            file_hash=sha256_hex(content.data),
         )
 
 
-def _skip_record(work: Work, skip: Skip, size: int) -> FileRecord:
-    return FileRecord(work.key, work.blob, "", work.link, size, skip)
+def _skip_record(planned: PlannedFile, skip: SkipReason, size: int) -> FileRecord:
+    return FileRecord(planned.key, planned.blob, "", planned.link, size, skip)

@@ -42,29 +42,29 @@ class Vectors:
         self.reused = 0
 
     @property
-    def cheap(self) -> bool:
+    def is_cheap(self) -> bool:
         """Whether every process may open this embedder for itself: whatever is worth a cache is not."""
         return self._cache is None
 
-    def of(self, chunks: Sequence[Chunk]) -> np.ndarray[Any, Any] | None:
+    def embed_chunks(self, chunks: Sequence[Chunk]) -> np.ndarray[Any, Any] | None:
         """One row per chunk, None without an embedder."""
         if self._embedder is None:
             return None
         import numpy as np
 
-        keys = [_key(chunk) for chunk in chunks]
-        known = self._cache.get(keys) if self._cache else {}
-        missing = {key: chunk for key, chunk in zip(keys, chunks, strict=True) if key not in known}
-        fresh = dict(zip(missing, self._embed(list(missing.values())), strict=True))
-        if self._cache is not None and fresh:
-            self._cache.put(fresh)
+        keys = [_embedding_key(chunk) for chunk in chunks]
+        cached = self._cache.get(keys) if self._cache else {}
+        missing = {key: chunk for key, chunk in zip(keys, chunks, strict=True) if key not in cached}
+        new_rows = dict(zip(missing, self._embed(list(missing.values())), strict=True))
+        if self._cache is not None and new_rows:
+            self._cache.put(new_rows)
         self.embedded += len(missing)
         self.reused += len(chunks) - len(missing)
-        rows = {**known, **fresh}
-        out = np.empty((len(chunks), self.dimension), np.float32)
-        for at, key in enumerate(keys):
-            out[at] = rows[key]
-        return out
+        rows = {**cached, **new_rows}
+        matrix = np.empty((len(chunks), self.dimension), np.float32)
+        for index, key in enumerate(keys):
+            matrix[index] = rows[key]
+        return matrix
 
     def _embed(self, chunks: Sequence[Chunk]) -> np.ndarray[Any, Any]:
         assert self._embedder is not None
@@ -83,7 +83,7 @@ class Vectors:
         return rows
 
 
-def _key(chunk: Chunk) -> str:
+def _embedding_key(chunk: Chunk) -> str:
     """The hash of what is embedded; the text's own where no definition is named."""
     return chunk_hash(f"{chunk.symbol}\n{chunk.chunk_hash}") if chunk.symbol else chunk.chunk_hash
 
@@ -94,23 +94,23 @@ class VectorCache:
     A cache may be lost at any time: a damaged one is started anew, a damaged vector counts as missing.
     """
 
-    def __init__(self, folder: Path, identity: str, bound: int = CACHE_VECTORS) -> None:
+    def __init__(self, folder: Path, identity: str, max_vectors: int = CACHE_VECTORS) -> None:
         atomic.make_folder(folder)
-        self._bound = bound
+        self._max_vectors = max_vectors
         self._path = folder / f"{sha256_hex(identity.encode())[:16]}.sqlite"
         try:
             self._db = _open_cache(self._path)
         except sqlite3.DatabaseError as error:
-            self._start_anew(error)
+            self._recreate(error)
 
     def get(self, hashes: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
         try:
             return self._get(hashes)
         except sqlite3.DatabaseError as error:
-            self._start_anew(error)
+            self._recreate(error)
             return {}
 
-    def _start_anew(self, error: sqlite3.DatabaseError) -> None:
+    def _recreate(self, error: sqlite3.DatabaseError) -> None:
         """Replace a file that is no database (any more). A full disk or a lock is another matter."""
         if isinstance(error, sqlite3.OperationalError):
             raise error
@@ -121,36 +121,39 @@ class VectorCache:
     def _get(self, hashes: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
         import numpy as np
 
-        found: dict[str, np.ndarray[Any, Any]] = {}
+        vectors: dict[str, np.ndarray[Any, Any]] = {}
         keys = [bytes.fromhex(name) for name in dict.fromkeys(hashes)]
-        for at in range(0, len(keys), 500):
-            some = keys[at : at + 500]
-            marks = ",".join("?" * len(some))
+        for start in range(0, len(keys), 500):
+            batch = keys[start : start + 500]
+            placeholders = ",".join("?" * len(batch))
             for key, row in self._db.execute(
-                f"SELECT hash, row FROM vector WHERE hash IN ({marks})",  # noqa: S608
-                some,
+                f"SELECT hash, row FROM vector WHERE hash IN ({placeholders})",  # noqa: S608
+                batch,
             ):
-                if row[:4] == _check(row[4:]):
-                    found[key.hex()] = np.frombuffer(row[4:], np.float32)
+                if row[:4] == _checksum(row[4:]):
+                    vectors[key.hex()] = np.frombuffer(row[4:], np.float32)
         now = int(time.time())
         self._db.execute("BEGIN")
         self._db.executemany(
-            "UPDATE vector SET used = ? WHERE hash = ?", [(now, bytes.fromhex(name)) for name in found]
+            "UPDATE vector SET used = ? WHERE hash = ?", [(now, bytes.fromhex(name)) for name in vectors]
         )
         self._db.execute("COMMIT")
-        return found
+        return vectors
 
     def put(self, rows: dict[str, np.ndarray[Any, Any]]) -> None:
         now = int(time.time())
         self._db.execute("BEGIN")
         self._db.executemany(
             "INSERT OR REPLACE INTO vector VALUES (?, ?, ?)",
-            [(bytes.fromhex(name), _check(row.tobytes()) + row.tobytes(), now) for name, row in rows.items()],
+            [
+                (bytes.fromhex(name), _checksum(row.tobytes()) + row.tobytes(), now)
+                for name, row in rows.items()
+            ],
         )
         self._db.execute(
             "DELETE FROM vector WHERE hash IN (SELECT hash FROM vector ORDER BY used, hash LIMIT max(0, "
             "(SELECT count(*) FROM vector) - ?))",
-            (self._bound,),
+            (self._max_vectors,),
         )
         self._db.execute("COMMIT")
 
@@ -170,5 +173,5 @@ def _open_cache(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _check(row: bytes) -> bytes:
+def _checksum(row: bytes) -> bytes:
     return zlib.crc32(row).to_bytes(4, "big")

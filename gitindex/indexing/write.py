@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from gitindex.extract.gc_pause import no_collection
 from gitindex.files.policy import Policy
 from gitindex.indexing import plan as planning
-from gitindex.indexing.batches import batches
-from gitindex.indexing.compose import count
-from gitindex.indexing.extractionpool import PARALLEL_FROM, open_pool
+from gitindex.indexing.batches import split_into_batches
+from gitindex.indexing.compose import compute_counts
+from gitindex.indexing.extractionpool import MIN_PARALLEL_BYTES, open_pool
 from gitindex.indexing.indexwriter import BatchWriter, IndexWriter, WriterTarget
 from gitindex.indexing.localwriter import LocalWriter
 from gitindex.indexing.plan import Plan
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from gitindex.indexing.writerpool import WriterPool
 
 Progress = Callable[[str, int, int], None]  # phase, done, total
-_BULK = 200  # files
+_BULK_FILES = 200  # files
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class WriteTask:
     """Everything a write needs to know."""
 
     folder: Path  # to write into, empty
@@ -50,16 +50,16 @@ class Task:
     vectors: Vectors
     embedding: EmbedSettings
     parent: SnapshotView | None  # whose segments stay; None: a snapshot from nothing
-    marker: Callable[[Counts], dict[str, Any]]
-    check: Callable[[], None]  # raises when the lease is lost
-    unlist: frozenset[str] = frozenset()  # documents to drop besides those the plan replaces (repair)
+    build_marker: Callable[[Counts], dict[str, Any]]
+    check_lease: Callable[[], None]  # raises when the lease is lost
+    drop_paths: frozenset[str] = frozenset()  # documents to drop besides those the plan replaces (repair)
     workers: int = 1
     pool: WriterPool | None = None  # started while the plan was made
     progress: Progress = field(default=lambda _phase, _done, _total: None)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WriteResult:
     """What was written, and what it means for the live view."""
 
     staged: publish.StagedSnapshot
@@ -72,26 +72,26 @@ class Outcome:
     dimension: int
 
 
-def write(task: Task, plan: Plan) -> Outcome:
+def write(task: WriteTask, plan: Plan) -> WriteResult:
     """Write `plan` into the staging directory of its task."""
     with no_collection():
         return _write(task, plan)
 
 
-def _write(task: Task, plan: Plan) -> Outcome:
+def _write(task: WriteTask, plan: Plan) -> WriteResult:
     folder = task.folder
-    workers = workers_for(sum(work.item is not None for work in plan.write), task.workers)
-    if workers > 1 and task.parent is None and task.vectors.cheap:
+    workers = choose_workers(sum(planned.source_file is not None for planned in plan.write), task.workers)
+    if workers > 1 and task.parent is None and task.vectors.is_cheap:
         from gitindex.indexing.writerpool import WriterDied  # only a large tree pays for the import
 
         try:
             return _write_in_pool(task, plan, folder, workers)
         except WriterDied:
             staging.clear(folder)
-    return _write_here(task, plan, folder, workers)
+    return _write_locally(task, plan, folder, workers)
 
 
-def _write_in_pool(task: Task, plan: Plan, folder: Path, workers: int) -> Outcome:
+def _write_in_pool(task: WriteTask, plan: Plan, folder: Path, workers: int) -> WriteResult:
     """Raises WriterDied when some file killed the process that indexed it."""
     from gitindex.indexing.writerpool import PoolWriter, WriterPool
 
@@ -100,39 +100,41 @@ def _write_in_pool(task: Task, plan: Plan, folder: Path, workers: int) -> Outcom
         return _write_batches(writer, task, plan, folder, {})
 
 
-def _write_here(task: Task, plan: Plan, folder: Path, workers: int) -> Outcome:
+def _write_locally(task: WriteTask, plan: Plan, folder: Path, workers: int) -> WriteResult:
     linked = _start_lexical(task, folder / "lexical")
     target = WriterTarget(
         folder, folder / "lexical", task.snapshot_id, segment_bytes=task.settings.limits.sync_bytes
     )
-    writer = IndexWriter(target, task.vectors, bulk=len(plan.write) > _BULK)
+    writer = IndexWriter(target, task.vectors, bulk=len(plan.write) > _BULK_FILES)
     replaced = {path for path, record in plan.before.items() if not record.skip}
-    for path in replaced | task.unlist:
+    for path in replaced | task.drop_paths:
         writer.lexical.delete(path)
     with open_pool(workers, task.settings) as pool:
         return _write_batches(LocalWriter(writer, pool), task, plan, folder, linked)
 
 
 def _write_batches(
-    writer: BatchWriter, task: Task, plan: Plan, folder: Path, linked: Mapping[int, Artifact]
-) -> Outcome:
+    writer: BatchWriter, task: WriteTask, plan: Plan, folder: Path, linked: Mapping[int, Artifact]
+) -> WriteResult:
     reader = PlanReader(plan, task.source, task.policy)
     written: dict[str, FileRecord] = {}
-    for batch in batches(reader.read_files(), lambda file: file.size):
+    for batch in split_into_batches(reader.read_files(), lambda file: file.size):
         _collect(writer.write(batch), written, task, plan)
     _collect(writer.drain(), written, task, plan)
     plan = reader.final_plan()
-    changed = planning.changes(plan, written)
-    tombstones = planning.tombstones(plan, changed, written)
-    kept = task.parent.manifest if task.parent else None
-    counts = count(kept, plan.before.values() if kept else (), written.values(), len(tombstones))
-    segments = writer.finish(tombstones, task.marker(counts))
+    change_set = planning.compute_changes(plan, written)
+    tombstones = planning.list_tombstones(plan, change_set, written)
+    parent_manifest = task.parent.manifest if task.parent else None
+    counts = compute_counts(
+        parent_manifest, plan.before.values() if parent_manifest else (), written.values(), len(tombstones)
+    )
+    segments = writer.finish(tombstones, task.build_marker(counts))
     overlay.write(folder / "overlay.jsonl", plan.overlay.values())
-    return Outcome(
-        staged=publish.StagedSnapshot(folder, segments, _kind(task), linked, frozenset(written)),
+    return WriteResult(
+        staged=publish.StagedSnapshot(folder, segments, _segment_kind(task), linked, frozenset(written)),
         plan=plan,
         written=written,
-        changes=changed,
+        changes=change_set,
         errors=(*plan.errors, *reader.errors),
         counts=counts,
         embedder=task.vectors.identity,
@@ -140,24 +142,24 @@ def _write_batches(
     )
 
 
-def _collect(records: list[FileRecord], written: dict[str, FileRecord], task: Task, plan: Plan) -> None:
+def _collect(records: list[FileRecord], written: dict[str, FileRecord], task: WriteTask, plan: Plan) -> None:
     """Raises LeaseLost."""
     written.update((record.path, record) for record in records)
-    task.check()
+    task.check_lease()
     task.progress("indexing", len(written), len(plan.write))
 
 
-def workers_for(files: int, most: int) -> int:
+def choose_workers(files: int, max_workers: int) -> int:
     """How many processes reading this many files is worth."""
     # Sizes of blobs are unknown before they are read; 8 KiB is a usual source file.
-    return most if files * 8192 >= PARALLEL_FROM else 1
+    return max_workers if files * 8192 >= MIN_PARALLEL_BYTES else 1
 
 
-def _kind(task: Task) -> str:
+def _segment_kind(task: WriteTask) -> str:
     return "base" if task.parent is None else "delta"
 
 
-def _start_lexical(task: Task, target: Path) -> Mapping[int, Artifact]:
+def _start_lexical(task: WriteTask, target: Path) -> Mapping[int, Artifact]:
     if task.parent is None:
         lexical_index.create(target)
         return {}

@@ -26,7 +26,7 @@ from gitindex.segment.writer import WrittenSegment
 from gitindex.store import atomic, steps
 
 MAX_PROCESSES = 4  # each makes a segment of its own, and readers open every segment
-PATIENCE = 300.0  # seconds without an answer: whatever takes longer was stopped, or will never end
+ANSWER_TIMEOUT = 300.0  # seconds without an answer: whatever takes longer was stopped, or will never end
 PROCESS_MODULE = "gitindex.indexing.writerprocess"
 
 
@@ -63,27 +63,29 @@ class PoolWriter:
         self._lexical = folder / "lexical"
         count = len(self._workers)
         self._parts = [folder / f"lexical_{number}" for number in range(count)]
-        room = settings.limits.sync_bytes
+        segment_bytes = settings.limits.sync_bytes
         for number, (worker, part) in enumerate(zip(self._workers, self._parts, strict=True)):
-            worker.assign(WriterTarget(folder, part, snapshot_id, room, number, count), settings, embedding)
+            worker.assign(
+                WriterTarget(folder, part, snapshot_id, segment_bytes, number, count), settings, embedding
+            )
         self._free = deque(self._workers)
 
     def write(self, batch: list[FileContent]) -> list[FileRecord]:
-        completed = [] if self._free else self._wait()
+        completed = [] if self._free else self._wait_for_records()
         self._free.popleft().submit(batch)
         return completed
 
     def drain(self) -> list[FileRecord]:
         completed: list[FileRecord] = []
         while len(self._free) < len(self._workers):
-            completed += self._wait()
+            completed += self._wait_for_records()
         return completed
 
     def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[WrittenSegment, ...]:
         first, last = self._workers[0], self._workers[-1]
         steps.reach("publish.chunks")
         for worker in self._workers:
-            worker.end(list(tombstones) if worker is first else [], marker if worker is last else None)
+            worker.finish(list(tombstones) if worker is first else [], marker if worker is last else None)
         chunk_table.load()  # the gate will read a table: time for that while the processes write theirs
         steps.reach("publish.facts")
         written = tuple(segment for worker in self._workers for segment in worker.receive())
@@ -93,10 +95,10 @@ class PoolWriter:
             atomic.remove_tree(part)
         return written
 
-    def _wait(self) -> list[FileRecord]:
+    def _wait_for_records(self) -> list[FileRecord]:
         """Wait until a process has answered; the records of all that have."""
         busy = [worker for worker in self._workers if worker not in self._free]
-        ready = wait([worker.pipe for worker in busy], PATIENCE)
+        ready = wait([worker.pipe for worker in busy], ANSWER_TIMEOUT)
         if not ready:
             raise WriterDied
         completed: list[FileRecord] = []
@@ -111,10 +113,12 @@ class _Worker:
     """Our end of one process."""
 
     def __init__(self) -> None:
-        self.pipe, theirs = Pipe()
-        self._process = launch.start(PROCESS_MODULE, str(theirs.fileno()), descriptors=(theirs.fileno(),))
-        theirs.close()
-        _limit_sending(self.pipe.fileno())
+        self.pipe, child_end = Pipe()
+        self._process = launch.start(
+            PROCESS_MODULE, str(child_end.fileno()), descriptors=(child_end.fileno(),)
+        )
+        child_end.close()
+        _set_send_timeout(self.pipe.fileno())
 
     def assign(self, target: WriterTarget, settings: IndexSettings, embedding: EmbedSettings) -> None:
         self._send((target, settings, embedding))
@@ -122,13 +126,13 @@ class _Worker:
     def submit(self, batch: list[FileContent]) -> None:
         self._send(batch)
 
-    def end(self, tombstones: list[Tombstone], marker: dict[str, Any] | None) -> None:
+    def finish(self, tombstones: list[Tombstone], marker: dict[str, Any] | None) -> None:
         self._send([])
         self._send((tombstones, marker))
 
     def receive(self) -> Any:
         """Raises WriterDied, and whatever stopped the process from doing its work."""
-        if not self.pipe.poll(PATIENCE):
+        if not self.pipe.poll(ANSWER_TIMEOUT):
             raise WriterDied
         try:
             answer = self.pipe.recv()
@@ -150,7 +154,7 @@ class _Worker:
             raise WriterDied from error
 
 
-def _limit_sending(pipe: int) -> None:
+def _set_send_timeout(pipe: int) -> None:
     """A stopped process reads nothing: writing to it must not block for ever."""
-    with socket.socket(fileno=os.dup(pipe)) as end:
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(PATIENCE), 0))
+    with socket.socket(fileno=os.dup(pipe)) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(ANSWER_TIMEOUT), 0))

@@ -21,43 +21,46 @@ class Problem:
     artifact: str = ""
 
 
-def damaged(view: SnapshotView) -> list[tuple[Artifact, str]]:
+def find_damaged_artifacts(view: SnapshotView) -> list[tuple[Artifact, str]]:
     """Artifacts whose bytes differ from the manifest; every one is read, notes count for nothing."""
-    found: list[tuple[Artifact, str]] = []
+    damage: list[tuple[Artifact, str]] = []
     for artifact in view.manifest.artifacts():
         try:
             view.verifier.rehash(artifact)
         except ChecksumMismatch as error:
-            found.append((artifact, error.message))
+            damage.append((artifact, error.message))
         except OSError as error:
-            found.append((artifact, f"{artifact.path} cannot be read: {error}"))
-    return found
+            damage.append((artifact, f"{artifact.path} cannot be read: {error}"))
+    return damage
 
 
 def inspect(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
     """All problems of a snapshot: damage first; layers are compared only when the bytes are whole."""
-    broken = [Problem("checksum_mismatch", message, artifact.path) for artifact, message in damaged(view)]
-    if broken:
-        return broken
+    problems = [
+        Problem("checksum_mismatch", message, artifact.path)
+        for artifact, message in find_damaged_artifacts(view)
+    ]
+    if problems:
+        return problems
     try:
-        return differences(view, digest)
+        return find_inconsistencies(view, digest)
     except (IntegrityError, IncompatibleVersion) as error:
         return [Problem(error.code, error.message)]
 
 
-def differences(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
+def find_inconsistencies(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
     """Where counts, layers and the marker of a snapshot disagree, though its bytes are whole.
 
     Rows of tables that do not fit their schema are not read. Raises IntegrityError, and IncompatibleVersion for files
     of another release.
     """
-    held = _segments(view)
-    if any(problem.code == contents.SCHEMA_MISMATCH for problem in held):
-        return held
-    return [*held, *_counts(view, digest), *_layers(view), *_marker(view)]
+    problems = _check_segments(view)
+    if any(problem.code == contents.SCHEMA_MISMATCH for problem in problems):
+        return problems
+    return [*problems, *_check_counts(view, digest), *_check_layers(view), *_check_marker(view)]
 
 
-def _segments(view: SnapshotView) -> list[Problem]:
+def _check_segments(view: SnapshotView) -> list[Problem]:
     """Every table against the schema of chunk rows, every segment against its entry in the manifest."""
     return [
         Problem(*flaw)
@@ -66,22 +69,23 @@ def _segments(view: SnapshotView) -> list[Problem]:
     ]
 
 
-def _counts(view: SnapshotView, digest: Digest | None) -> list[Problem]:
+def _check_counts(view: SnapshotView, digest: Digest | None) -> list[Problem]:
     """The manifest's totals against the live records, and against the live rows where they were read (`digest`)."""
-    claimed = view.manifest.counts
-    held = compose.count(None, (), view.records(), claimed.tombstones_added)
+    recorded = view.manifest.counts
+    actual = compose.compute_counts(None, (), view.records(), recorded.tombstones_added)
     problems = [
         Problem(
-            "count_drift", f"the manifest counts {name} {_plain(said)}, the live files have {_plain(real)}"
+            "count_drift",
+            f"the manifest counts {name} {_to_comparable(expected)}, the live files have {_to_comparable(real)}",
         )
-        for name, said in asdict(claimed).items()
-        if _plain(said) != _plain(real := getattr(held, name))
+        for name, expected in asdict(recorded).items()
+        if _to_comparable(expected) != _to_comparable(real := getattr(actual, name))
     ]
     if digest is not None:
         pairs = (
-            ("symbols", claimed.symbols, digest.symbols),
-            ("edges", claimed.edges, digest.edges),
-            ("entities", claimed.entities, digest.entities),
+            ("symbols", recorded.symbols, digest.symbols),
+            ("edges", recorded.edges, digest.edges),
+            ("entities", recorded.entities, digest.entities),
         )
         problems += [
             Problem("count_drift", f"the manifest counts {said} {name}, the live view holds {real}")
@@ -91,42 +95,49 @@ def _counts(view: SnapshotView, digest: Digest | None) -> list[Problem]:
     return problems
 
 
-def _plain(value: object) -> object:
+def _to_comparable(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _layers(view: SnapshotView) -> list[Problem]:
+def _check_layers(view: SnapshotView) -> list[Problem]:
     """Tables and the lexical index hold the same chunks; each belongs to a live, indexed file and is there once."""
-    rows: set[tuple[str, int, str]] = set()
-    live = 0
-    for at in range(len(view.manifest.segments)):
-        for batch in view.chunk_batches(at, ["path_key", "ordinal", "chunk_hash"]):
+    table_chunks: set[tuple[str, int, str]] = set()
+    live_rows = 0
+    for index in range(len(view.manifest.segments)):
+        for batch in view.chunk_batches(index, ["path_key", "ordinal", "chunk_hash"]):
             columns = (batch.column(name).to_pylist() for name in ("path_key", "ordinal", "chunk_hash"))
-            live += batch.num_rows
-            rows.update((path, ordinal, digest.hex()) for path, ordinal, digest in zip(*columns, strict=True))
-    words = {(found.path, found.ordinal, chunk_hash(found.text)) for found in view.lexical.iter_documents()}
+            live_rows += batch.num_rows
+            table_chunks.update(
+                (path, ordinal, digest.hex()) for path, ordinal, digest in zip(*columns, strict=True)
+            )
+    lexical_chunks = {
+        (document.path, document.ordinal, chunk_hash(document.text))
+        for document in view.lexical.iter_documents()
+    }
     problems = []
-    if live != view.manifest.counts.chunks_indexed:
-        said = view.manifest.counts.chunks_indexed
+    if live_rows != view.manifest.counts.chunks_indexed:
+        expected = view.manifest.counts.chunks_indexed
         problems.append(
-            Problem("count_drift", f"the manifest counts {said} chunks, tables hold {live} live rows")
+            Problem(
+                "count_drift", f"the manifest counts {expected} chunks, tables hold {live_rows} live rows"
+            )
         )
-    if rows != words:
-        odd = sorted(rows ^ words)[0]
+    if table_chunks != lexical_chunks:
+        first_difference = sorted(table_chunks ^ lexical_chunks)[0]
         problems.append(
             Problem(
                 "layer_drift",
-                f"tables and lexical index differ in {len(rows ^ words)} chunks, first {odd[:2]}",
+                f"tables and lexical index differ in {len(table_chunks ^ lexical_chunks)} chunks, first {first_difference[:2]}",
             )
         )
     indexed = {record.path for record in view.records() if not record.skip}
-    strays = {path for path, _, _ in rows} - indexed
-    if strays:
-        problems.append(Problem("layer_drift", f"chunks without a file record: {sorted(strays)[0]}"))
+    orphan_paths = {path for path, _, _ in table_chunks} - indexed
+    if orphan_paths:
+        problems.append(Problem("layer_drift", f"chunks without a file record: {sorted(orphan_paths)[0]}"))
     return problems
 
 
-def _marker(view: SnapshotView) -> list[Problem]:
+def _check_marker(view: SnapshotView) -> list[Problem]:
     marker = view.read_marker()
     if marker is None:
         return [Problem("missing_marker_doc", "the newest table has no completion marker")]

@@ -27,25 +27,25 @@ _NOT_DAMAGE = {
 }
 
 
-def damaged(layout: Layout) -> tuple[str, ...]:
+def find_damaged_files(layout: Layout) -> tuple[str, ...]:
     """Paths, relative to the store, of control files that nobody can believe.
 
     Raises IncompatibleVersion for those of another release.
     """
-    found = []
+    damaged_paths = []
     if layout.base.exists() and state_file.read(layout) is None:
-        found.append(layout.state.relative_to(layout.base).as_posix())
+        damaged_paths.append(layout.state.relative_to(layout.base).as_posix())
     try:
         lease.read(layout)
     except StoreCorrupt:
-        found.append(layout.lease.relative_to(layout.base).as_posix())
+        damaged_paths.append(layout.lease.relative_to(layout.base).as_posix())
     if _is_damaged_database(layout.control):
-        found.append(layout.control.relative_to(layout.base).as_posix())
-    return tuple(found)
+        damaged_paths.append(layout.control.relative_to(layout.base).as_posix())
+    return tuple(damaged_paths)
 
 
-def mend(layout: Layout, fresh: StoreState) -> None:
-    """Write damaged control files anew; `fresh` is the state a new store would start with."""
+def repair_files(layout: Layout, initial_state: StoreState) -> None:
+    """Write damaged control files anew; `initial_state` is the state a new store would start with."""
     lease.replace_damaged_lease(layout, manifests.highest_epoch(layout, manifests.list_ids(layout)))
     if _is_damaged_database(layout.control):
         for suffix in (
@@ -57,12 +57,12 @@ def mend(layout: Layout, fresh: StoreState) -> None:
         atomic.create_missing(layout.control)  # the next refresh writes its tables
     if state_file.read(layout) is None:
         mode = "shared" if layout.base.stat().st_mode & stat.S_ISGID else "single"
-        known = replace(fresh, mode=mode)
-        manifest = _active(layout)
-        state_file.write(layout, state_file.apply_publish(known, manifest) if manifest else known)
+        store_state = replace(initial_state, mode=mode)
+        manifest = _read_active(layout)
+        state_file.write(layout, state_file.apply_publish(store_state, manifest) if manifest else store_state)
 
 
-def _active(layout: Layout) -> Manifest | None:
+def _read_active(layout: Layout) -> Manifest | None:
     try:
         return manifests.read_active(layout)
     except StoreCorrupt:
@@ -75,7 +75,7 @@ def _is_damaged_database(path: Path) -> bool:
         return False
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            found = connection.execute("PRAGMA integrity_check(1)").fetchone()
-            return tuple(found) != ("ok",)
+            result = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            return tuple(result) != ("ok",)
     except sqlite3.DatabaseError as error:
         return error.sqlite_errorcode & 0xFF not in _NOT_DAMAGE

@@ -14,15 +14,15 @@ from typing import Any
 from gitindex.model import callsites
 from gitindex.view.snapshot import SnapshotView
 
-_FACTS = {
+_FACT_QUERIES = {
     "symbol": "SELECT f.path, s.ordinal, name, qualified_name, kind, line, column, end_line, end_column, byte_start, "
     "byte_end, signature, doc, parent FROM symbol s JOIN file f ON f.id = s.file",
     "import": "SELECT f.path, i.ordinal, module, name, alias, line FROM import i JOIN file f ON f.id = i.file",
     "identifier": "SELECT f.path, name, positions FROM identifier i JOIN file f ON f.id = i.file",
     "entity": "SELECT f.path, topics, summary, created_at, session_id FROM entity e JOIN file f ON f.id = e.file",
 }
-_CALLS = "SELECT f.path, callees, receivers, places FROM call c JOIN file f ON f.id = c.file"
-_CHUNK = ["path_key", "ordinal", "kind", "chunk_hash", "row_id", "start_line", "end_line", "byte_start", "byte_end",
+_CALL_QUERY = "SELECT f.path, callees, receivers, places FROM call c JOIN file f ON f.id = c.file"
+_CHUNK_COLUMNS = ["path_key", "ordinal", "kind", "chunk_hash", "row_id", "start_line", "end_line", "byte_start", "byte_end",
           "language", "symbol", "symbol_kind", "names", "file_hash"]  # fmt: skip
 
 
@@ -36,38 +36,38 @@ class Digest:
     entities: int
 
 
-def digest(view: SnapshotView) -> Digest:
+def compute_digest(view: SnapshotView) -> Digest:
     """Read every live row and hash them in an order of their own."""
     lines: dict[str, list[bytes]] = defaultdict(list)
     counts: dict[str, int] = defaultdict(int)
     for record in view.records():
-        kept = (
+        values = (
             (record.skip, record.link)
             if record.skip
             else (record.blob, record.content, record.link, *record[6:])
         )
-        lines[record.path].append(_line("file", kept))
+        lines[record.path].append(_encode_line("file", values))
         counts["file"] += not record.skip
-    for at in range(len(view.manifest.segments)):
-        for batch in view.chunk_batches(at, _CHUNK):
-            for row in zip(*(batch.column(name).to_pylist() for name in _CHUNK), strict=True):
-                lines[row[0]].append(_line("chunk", row[1:]))
+    for index in range(len(view.manifest.segments)):
+        for batch in view.chunk_batches(index, _CHUNK_COLUMNS):
+            for row in zip(*(batch.column(name).to_pylist() for name in _CHUNK_COLUMNS), strict=True):
+                lines[row[0]].append(_encode_line("chunk", row[1:]))
                 counts["chunk"] += 1
-    for kind, sql in _FACTS.items():
-        for found in view.select(sql):
-            lines[found.path].append(_line(kind, found.values))
+    for kind, sql in _FACT_QUERIES.items():
+        for fact in view.select(sql):
+            lines[fact.path].append(_encode_line(kind, fact.values))
             counts[kind] += 1
-    for found in view.select(_CALLS):
-        for at, call in enumerate(callsites.unpack(*found.values)):
-            lines[found.path].append(_line("call", (at, *call)))
+    for fact in view.select(_CALL_QUERY):
+        for index, call in enumerate(callsites.unpack(*fact.values)):
+            lines[fact.path].append(_encode_line("call", (index, *call)))
             counts["call"] += 1
-    total = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted(lines):
-        total.update(_line("path", (path,)))
+        hasher.update(_encode_line("path", (path,)))
         for line in sorted(lines[path]):
-            total.update(line)
+            hasher.update(line)
     return Digest(
-        digest=total.hexdigest(),
+        digest=hasher.hexdigest(),
         files=counts["file"],
         chunks=counts["chunk"],
         symbols=counts["symbol"],
@@ -76,5 +76,5 @@ def digest(view: SnapshotView) -> Digest:
     )
 
 
-def _line(kind: str, values: tuple[Any, ...]) -> bytes:
+def _encode_line(kind: str, values: tuple[Any, ...]) -> bytes:
     return f"{kind}\0{values!r}\n".encode("utf-8", "surrogatepass")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from gitindex.errors import IncompatibleVersion, StoreCorrupt
 from gitindex.lifecycle import retention
-from gitindex.lifecycle.retention import Snapshot
-from gitindex.model.ids import born_ms, ulid
+from gitindex.lifecycle.retention import SnapshotEntry
+from gitindex.model.ids import creation_ms, ulid
 from gitindex.model.manifest import Manifest
 from gitindex.model.moment import Moment
 from gitindex.store import atomic, compatibility, lease, manifests, readers, replaced, staging, steps
@@ -24,12 +24,12 @@ from gitindex.store.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
-class GcPlan:
+class StoreGcPlan:
     snapshots: tuple[Path, ...]
     segments: tuple[Path, ...]
     lexical: tuple[Path, ...]
     staging: tuple[Path, ...]
-    kept: tuple[str, ...]
+    retained: tuple[str, ...]
     undated: tuple[str, ...] = ()  # kept, and counted from now on as replaced
 
     @property
@@ -39,29 +39,31 @@ class GcPlan:
 
 @dataclass(frozen=True, slots=True)
 class GcReport:
-    plan: GcPlan
+    plan: StoreGcPlan
     bytes_freed: int
 
 
-def plan(layout: Layout, now: Moment, epoch: int = 0) -> GcPlan:
+def plan(layout: Layout, now: Moment, epoch: int = 0) -> StoreGcPlan:
     """What may go, for the holder of the lease with `epoch`. Raises StoreCorrupt when the active snapshot cannot be
     read, IncompatibleVersion when anything is of a newer release: then nothing may."""
     compatibility.refuse_newer(layout)
     active = manifests.read_active_id(layout)
     if active is None:
         raise StoreCorrupt(f"store {layout.id} has no active snapshot", hint="gitindex repair")
-    known = _read_manifests(layout, active)
-    snapshots = _find_snapshots(layout, active, known)
+    manifests_by_id = _read_manifests(layout, active)
+    snapshots = _find_snapshots(layout, active, manifests_by_id)
     # An old manifest that we cannot read keeps nothing alive.
-    keep = retention.find_retained(snapshots, active, now) & known.keys()
-    live = {_top(artifact.path) for name in keep for artifact in known[name].artifacts()}
-    return GcPlan(
-        snapshots=_dead(layout.snapshots, keep),
+    retained = retention.find_retained(snapshots, active, now) & manifests_by_id.keys()
+    live_roots = {
+        _artifact_root(artifact.path) for name in retained for artifact in manifests_by_id[name].artifacts()
+    }
+    return StoreGcPlan(
+        snapshots=_find_unreferenced(layout.snapshots, retained),
         segments=(
-            *_dead(layout.tables, _names(live, "tables")),
-            *_dead(layout.segments, _names(live, "segments")),
+            *_find_unreferenced(layout.tables, _entry_names(live_roots, "tables")),
+            *_find_unreferenced(layout.segments, _entry_names(live_roots, "segments")),
         ),
-        lexical=_dead(layout.lexicals, _names(live, "lexical")),
+        lexical=_find_unreferenced(layout.lexicals, _entry_names(live_roots, "lexical")),
         staging=(
             *staging.find_leftovers(layout, epoch),
             *(
@@ -70,8 +72,8 @@ def plan(layout: Layout, now: Moment, epoch: int = 0) -> GcPlan:
                 if retention.is_expired_staging(path.name, now)
             ),
         ),
-        kept=tuple(sorted(keep)),
-        undated=tuple(name for name in retention.find_undated(snapshots, active, now) if name in keep),
+        retained=tuple(sorted(retained)),
+        undated=tuple(name for name in retention.find_undated(snapshots, active, now) if name in retained),
     )
 
 
@@ -82,75 +84,75 @@ def collect(layout: Layout, *, wait: float = 5.0, now: Moment | None = None) -> 
     as `plan` does.
     """
     moment = now or read_clock()
-    with lease.hold(layout, ulid(), wait=wait) as held, readers.lock_exclusively(layout, wait):
+    with lease.hold(layout, ulid(), wait=wait) as writer_lease, readers.lock_exclusively(layout, wait):
         steps.reach("gc.plan")
-        chosen = plan(layout, moment, held.epoch)
-        with held.fence():
-            for name in chosen.undated:
+        gc_plan = plan(layout, moment, writer_lease.epoch)
+        with writer_lease.fence():
+            for name in gc_plan.undated:
                 replaced.record_replaced_at(layout, name, moment)
-        freed = sum(held.removed_leftovers.values())
+        freed = sum(writer_lease.removed_leftovers.values())
         for step, paths in (
-            ("gc.snapshots", chosen.snapshots),
-            ("gc.segments", chosen.segments),
-            ("gc.lexical", chosen.lexical),
-            ("gc.staging", chosen.staging),
+            ("gc.snapshots", gc_plan.snapshots),
+            ("gc.segments", gc_plan.segments),
+            ("gc.lexical", gc_plan.lexical),
+            ("gc.staging", gc_plan.staging),
         ):
             steps.reach(step)
-            freed += sum(_remove(held, path) for path in paths)
+            freed += sum(_remove(writer_lease, path) for path in paths)
         steps.reach("gc.done")
-    return GcReport(replace(chosen, staging=(*held.removed_leftovers, *chosen.staging)), freed)
+    return GcReport(replace(gc_plan, staging=(*writer_lease.removed_leftovers, *gc_plan.staging)), freed)
 
 
-def _remove(held: lease.Lease, path: Path) -> int:
-    with held.fence():
+def _remove(writer_lease: lease.Lease, path: Path) -> int:
+    with writer_lease.fence():
         return atomic.remove_tree(path)
 
 
 def _read_manifests(layout: Layout, active: str) -> dict[str, Manifest]:
     """What can be read, by id. Raises what reading the active one raises."""
-    found = {}
+    manifests_by_id = {}
     for snapshot_id in {active, *manifests.list_ids(layout)}:
         try:
-            found[snapshot_id] = manifests.read(layout, snapshot_id)
+            manifests_by_id[snapshot_id] = manifests.read(layout, snapshot_id)
         except (StoreCorrupt, IncompatibleVersion):
             if snapshot_id == active:
                 raise
-    return found
+    return manifests_by_id
 
 
-def _find_snapshots(layout: Layout, active: str, known: dict[str, Manifest]) -> list[Snapshot]:
+def _find_snapshots(layout: Layout, active: str, manifests_by_id: dict[str, Manifest]) -> list[SnapshotEntry]:
     """Every snapshot with when it was replaced: by its note, else by the next one that was active after it."""
-    found = []
+    entries = []
     successor = None
     for snapshot_id in sorted({active, *manifests.list_ids(layout)}, reverse=True):
-        when = replaced.read_replaced_at(layout, snapshot_id)
-        if when is None and snapshot_id < active and successor is not None:
-            when = _made(successor)
-        found.append(Snapshot(snapshot_id, when))
-        if snapshot_id <= active and snapshot_id in known:
-            successor = known[snapshot_id]
-    return found
+        replaced_at = replaced.read_replaced_at(layout, snapshot_id)
+        if replaced_at is None and snapshot_id < active and successor is not None:
+            replaced_at = _creation_moment(successor)
+        entries.append(SnapshotEntry(snapshot_id, replaced_at))
+        if snapshot_id <= active and snapshot_id in manifests_by_id:
+            successor = manifests_by_id[snapshot_id]
+    return entries
 
 
-def _made(manifest: Manifest) -> Moment:
+def _creation_moment(manifest: Manifest) -> Moment:
     try:
         return Moment(round(datetime.fromisoformat(manifest.created_at).timestamp() * 1000))
     except ValueError:
-        return Moment(born_ms(manifest.snapshot_id))
+        return Moment(creation_ms(manifest.snapshot_id))
 
 
-def _top(path: str) -> str:
+def _artifact_root(path: str) -> str:
     """`tables/x.lance/data/…` → `tables/x.lance`: what is deleted whole or not at all."""
     return "/".join(path.split("/")[:2])
 
 
-def _names(live: Iterable[str], folder: str) -> set[str]:
+def _entry_names(live: Iterable[str], folder: str) -> set[str]:
     return {path.split("/")[1] for path in live if path.startswith(f"{folder}/")}
 
 
-def _dead(folder: Path, keep: set[str]) -> tuple[Path, ...]:
-    return tuple(path for path in _children(folder) if path.name not in keep)
+def _find_unreferenced(folder: Path, referenced: set[str]) -> tuple[Path, ...]:
+    return tuple(path for path in _list_children(folder) if path.name not in referenced)
 
 
-def _children(folder: Path) -> list[Path]:
+def _list_children(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []

@@ -11,11 +11,11 @@ MAX_TOMBSTONES = 250_000
 MANY_SNAPSHOTS = 24
 
 
-def overdue(manifest: Manifest) -> bool:
+def is_overdue(manifest: Manifest) -> bool:
     """Should its segments be fewer?"""
     return len(manifest.segments) >= OVERDUE_SEGMENTS or manifest.tombstone_count >= OVERDUE_TOMBSTONES
 
 
-def at_limit(manifest: Manifest) -> bool:
+def is_at_limit(manifest: Manifest) -> bool:
     """Must they be fewer, even if a sync has to wait for it?"""
     return len(manifest.segments) >= MAX_SEGMENTS or manifest.tombstone_count >= MAX_TOMBSTONES

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitindex.extract.words import terms_and_compounds
-from gitindex.lifecycle.tiers import Weight
+from gitindex.lifecycle.tiers import SegmentUsage
 from gitindex.model.manifest import Segment
 from gitindex.model.rows import Chunk
 from gitindex.model.settings import MAX_SYNC_BYTES
@@ -23,39 +23,44 @@ from gitindex.view.snapshot import EXACT_KIND, SnapshotView
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedRun:
     """What takes the place of a run: finished but for its table's marker and its facts' indexes."""
 
     run: range
     kind: str
     writers: tuple[SegmentWriter, ...]
-    graves: tuple[tuple[str, str], ...]
+    tombstones: tuple[tuple[str, str], ...]
 
 
-def weigh(view: SnapshotView) -> list[Weight]:
+def measure_segments(view: SnapshotView) -> list[SegmentUsage]:
     """Every segment's weight, from its live records and documents."""
-    documents = _live_documents(view)
-    return [_weight(view, at, documents.get(at, (0, 0))) for at in range(len(view.manifest.segments))]
+    documents = _count_documents(view)
+    return [
+        _measure_segment(view, index, documents.get(index, (0, 0)))
+        for index in range(len(view.manifest.segments))
+    ]
 
 
-def merge(view: SnapshotView, runs: Sequence[range], folder: Path, snapshot_id: str) -> list[Merged]:
+def merge(view: SnapshotView, runs: Sequence[range], folder: Path, snapshot_id: str) -> list[MergedRun]:
     """Write each run below `folder`; segments are numbered through."""
-    done: list[Merged] = []
+    merged_runs: list[MergedRun] = []
     for run in runs:
-        first = sum(len(one.writers) for one in done)
-        writers = tuple(_write(view, run, folder, snapshot_id, first))
+        first_number = sum(len(merged_run.writers) for merged_run in merged_runs)
+        writers = tuple(_write_run(view, run, folder, snapshot_id, first_number))
         last = writers[-1].id
         _merge_exact(view, run, folder / last, last)
-        done.append(Merged(run, _kind(view, run), writers, tuple(_graves(view, run, runs))))
-    return done
+        merged_runs.append(
+            MergedRun(run, _segment_kind(view, run), writers, tuple(_find_needed_tombstones(view, run, runs)))
+        )
+    return merged_runs
 
 
 def rebuild_lexical(view: SnapshotView, target: Path) -> None:
     """The lexical index of the live view, from its tables."""
     lexical_index.create(target)
     writer = LexicalWriter(target, bulk=True)
-    for at in range(len(view.manifest.segments)):
-        for path, language, chunk in _chunks(view, at):
+    for index in range(len(view.manifest.segments)):
+        for path, language, chunk in _read_chunks(view, index):
             writer.add(path, language, [chunk])
     writer.finish()
 
@@ -63,98 +68,104 @@ def rebuild_lexical(view: SnapshotView, target: Path) -> None:
 # -- weights -------------------------------------------------------------------------------------------
 
 
-def _weight(view: SnapshotView, at: int, documents: tuple[int, int]) -> Weight:
-    segment, live = view.manifest.segments[at], view.segment_records(at)
-    carried = segment.tombstones.count if segment.tombstones else 0
-    return Weight(
+def _measure_segment(view: SnapshotView, index: int, documents: tuple[int, int]) -> SegmentUsage:
+    segment, live = view.manifest.segments[index], view.segment_records(index)
+    own_tombstones = segment.tombstones.count if segment.tombstones else 0
+    return SegmentUsage(
         size=sum(artifact.size_bytes for artifact in segment.artifacts),
         rows=segment.rows,
         dead_rows=segment.rows - sum(record.chunks for record in live),
         documents=documents[0],
         dead_documents=documents[0] - documents[1],
-        graves=carried + segment.files - len(live),
+        tombstones=own_tombstones + segment.files - len(live),
     )
 
 
-def _live_documents(view: SnapshotView) -> dict[int, tuple[int, int]]:
+def _count_documents(view: SnapshotView) -> dict[int, tuple[int, int]]:
     """Segment → exact documents it holds, and how many of them still count."""
-    found: dict[int, tuple[int, int]] = {}
-    for at, (facts, documents) in zip(_exact_at(view), view.scip.merge_sources(), strict=True):
+    counts: dict[int, tuple[int, int]] = {}
+    for index, (facts, documents) in zip(
+        _exact_segment_indexes(view), view.scip.merge_sources(), strict=True
+    ):
         live = sum(view.record(head.path) is not None for head in documents)
-        found[at] = (sum(1 for _ in facts.documents()), live)
-    return found
+        counts[index] = (sum(1 for _ in facts.documents()), live)
+    return counts
 
 
-def _exact_at(view: SnapshotView) -> list[int]:
+def _exact_segment_indexes(view: SnapshotView) -> list[int]:
     """Numbers of the segments that have exact documents, as the view of those counts them."""
-    return [at for at, segment in enumerate(view.manifest.segments) if _has_exact(segment)]
+    return [index for index, segment in enumerate(view.manifest.segments) if _has_exact_facts(segment)]
 
 
-def _has_exact(segment: Segment) -> bool:
+def _has_exact_facts(segment: Segment) -> bool:
     return any(artifact.path.endswith("/scip.sqlite") for artifact in segment.artifacts)
 
 
 # -- runs ----------------------------------------------------------------------------------------------
 
 
-def _write(
+def _write_run(
     view: SnapshotView, run: range, folder: Path, snapshot_id: str, number: int
 ) -> Iterator[SegmentWriter]:
     """Live rows of the run in as few new segments as the size limit allows."""
-    writer, room = None, 0
-    for at in run:
-        live = view.segment_records(at)
+    writer, bytes_left = None, 0
+    for index in run:
+        live = view.segment_records(index)
         size = sum(record.size for record in live)
-        if writer is None or room < size:
+        if writer is None or bytes_left < size:
             if writer is not None:
                 yield writer
                 number += 1
             name = f"seg_{snapshot_id}_{number}"
             writer = SegmentWriter(folder / name, name, view.manifest.dimension, CHUNKER_VERSION)
-            room = MAX_SYNC_BYTES
-        room -= size
-        for batch in view.chunk_batches(at):
+            bytes_left = MAX_SYNC_BYTES
+        bytes_left -= size
+        for batch in view.chunk_batches(index):
             writer.add_rows(batch)
-        writer.copy_facts(view.facts_path(at), live)
+        writer.copy_facts(view.facts_path(index), live)
     if writer is not None:
         yield writer
 
 
-def _graves(view: SnapshotView, run: range, runs: Sequence[range]) -> Iterator[tuple[str, str]]:
+def _find_needed_tombstones(
+    view: SnapshotView, run: range, runs: Sequence[range]
+) -> Iterator[tuple[str, str]]:
     """Tombstones that still hide something: the path is in a segment before the run that stays as it is."""
-    stays = [at for at in range(run.start) if not any(at in other for other in runs)]
-    present = {record.path for at in run for record in view.segment_records(at)} if stays else set()
-    for path in view.find_tombstoned_paths(run) if stays else ():
-        if any(view.facts(at).record(path) is not None for at in stays):
+    remaining = [index for index in range(run.start) if not any(index in other for other in runs)]
+    present = {record.path for at in run for record in view.segment_records(at)} if remaining else set()
+    for path in view.find_tombstoned_paths(run) if remaining else ():
+        if any(view.facts(at).record(path) is not None for at in remaining):
             yield path, "replace" if path in present else "delete"
 
 
 def _merge_exact(view: SnapshotView, run: range, folder: Path, segment: str) -> None:
     """Documents of live paths move into one file beside the newest segment of the run (SE-7)."""
-    numbers = [number for number, at in enumerate(_exact_at(view)) if at in run]
+    numbers = [number for number, index in enumerate(_exact_segment_indexes(view)) if index in run]
     if not numbers:
         return
-    files = range(numbers[0], numbers[-1] + 1)
+    number_range = range(numbers[0], numbers[-1] + 1)
     sources = [
         (facts, [head for head in documents if view.record(head.path) is not None])
         for number, (facts, documents) in enumerate(view.scip.merge_sources())
-        if number in files
+        if number in number_range
     ]
-    kept = {head.path for _, documents in sources for head in documents}
-    buried = [head for head in view.scip.find_hiding_documents(files) if head.path not in kept]
-    if kept or buried:
-        scipmerge.merge(folder / "scip.sqlite", segment, sources, buried)
+    live_paths = {head.path for _, documents in sources for head in documents}
+    tombstones = [
+        head for head in view.scip.find_hiding_documents(number_range) if head.path not in live_paths
+    ]
+    if live_paths or tombstones:
+        scipmerge.merge(folder / "scip.sqlite", segment, sources, tombstones)
 
 
-def _kind(view: SnapshotView, run: range) -> str:
-    if all(view.manifest.segments[at].kind == EXACT_KIND for at in run):
+def _segment_kind(view: SnapshotView, run: range) -> str:
+    if all(view.manifest.segments[index].kind == EXACT_KIND for index in run):
         return EXACT_KIND
     return "delta" if run.start else "base"
 
 
-def _chunks(view: SnapshotView, at: int) -> Iterator[tuple[str, str, Chunk]]:
+def _read_chunks(view: SnapshotView, index: int) -> Iterator[tuple[str, str, Chunk]]:
     """Chunks as extraction made them, from the rows of a table."""
-    for batch in view.chunk_batches(at):
+    for batch in view.chunk_batches(index):
         rows = batch.to_pylist()
         words = terms_and_compounds([row["text"] for row in rows])
         for row, (terms, idents) in zip(rows, words, strict=True):

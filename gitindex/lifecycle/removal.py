@@ -33,9 +33,9 @@ def remove_store(layout: Layout, *, readers_wait: float = 0.0, dry_run: bool = F
 
 
 def _refuse_writer(layout: Layout) -> None:
-    held = lease.read(layout)
-    if held is not None and not held.is_stale(time.time()):
-        raise lease.lease_held_error(held)
+    lease_state = lease.read(layout)
+    if lease_state is not None and not lease_state.is_stale(time.time()):
+        raise lease.lease_held_error(lease_state)
 
 
 def _refuse_builders(layout: Layout) -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LARGE = 16  # a segment is large when it holds this fraction of the snapshot's bytes
-MOST_DEAD = 0.5  # beyond it, less than half of what a reader downloads is of any use
-MOST_KEPT = 8  # at most so many large ones, so that a compaction always ends with few segments
-MOST_GRAVES = 100_000  # half of what makes a snapshot overdue
+LARGE_DIVISOR = 16  # a segment is large when it holds this fraction of the snapshot's bytes
+MAX_DEAD_FRACTION = 0.5  # beyond it, less than half of what a reader downloads is of any use
+MAX_LARGE_SEGMENTS = 8  # at most so many large ones, so that a compaction always ends with few segments
+MAX_KEPT_TOMBSTONES = 100_000  # half of what makes a snapshot overdue
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
+class SegmentUsage:
     """One segment: its bytes, its rows and exact documents, and what of them is dead."""
 
     size: int
@@ -24,34 +24,36 @@ class Weight:
     dead_rows: int = 0
     documents: int = 0
     dead_documents: int = 0
-    graves: int = 0  # tombstones it carries, and those that hide paths of it
+    tombstones: int = 0  # tombstones it carries, and those that hide paths of it
 
     @property
-    def dead(self) -> float:
-        shares = ((self.dead_rows, self.rows), (self.dead_documents, self.documents))
-        return max(dead / total if total else 0.0 for dead, total in shares)
+    def dead_fraction(self) -> float:
+        ratios = ((self.dead_rows, self.rows), (self.dead_documents, self.documents))
+        return max(dead / total if total else 0.0 for dead, total in ratios)
 
 
-def runs(weights: Sequence[Weight]) -> list[range]:
+def choose_runs(usages: Sequence[SegmentUsage]) -> list[range]:
     """Neighbours to merge, each run into one place: order decides what hides what, so nothing jumps a neighbour."""
-    kept = _kept(weights)
-    found: list[range] = []
-    for at in range(len(weights)):
-        if at in kept:
+    kept_indexes = _choose_kept(usages)
+    merge_runs: list[range] = []
+    for index in range(len(usages)):
+        if index in kept_indexes:
             continue
-        if found and found[-1].stop == at:
-            found[-1] = range(found[-1].start, at + 1)
+        if merge_runs and merge_runs[-1].stop == index:
+            merge_runs[-1] = range(merge_runs[-1].start, index + 1)
         else:
-            found.append(range(at, at + 1))
-    return [run for run in found if len(run) > 1 or weights[run.start].dead > MOST_DEAD]
+            merge_runs.append(range(index, index + 1))
+    return [run for run in merge_runs if len(run) > 1 or usages[run.start].dead_fraction > MAX_DEAD_FRACTION]
 
 
-def _kept(weights: Sequence[Weight]) -> set[int]:
-    total = sum(weight.size for weight in weights)
+def _choose_kept(usages: Sequence[SegmentUsage]) -> set[int]:
+    total = sum(usage.size for usage in usages)
     large = [
-        at for at, weight in enumerate(weights) if weight.size * LARGE >= total and weight.dead <= MOST_DEAD
+        index
+        for index, weight in enumerate(usages)
+        if weight.size * LARGE_DIVISOR >= total and weight.dead_fraction <= MAX_DEAD_FRACTION
     ]
-    kept = sorted(large, key=lambda at: -weights[at].size)[:MOST_KEPT]
-    while sum(weights[at].graves for at in kept) > MOST_GRAVES:
-        kept.remove(max(kept, key=lambda at: weights[at].graves))
-    return set(kept)
+    kept_indexes = sorted(large, key=lambda at: -usages[at].size)[:MAX_LARGE_SEGMENTS]
+    while sum(usages[at].tombstones for at in kept_indexes) > MAX_KEPT_TOMBSTONES:
+        kept_indexes.remove(max(kept_indexes, key=lambda at: usages[at].tombstones))
+    return set(kept_indexes)

@@ -9,7 +9,7 @@ import json
 from typing import Any, NamedTuple
 
 from gitindex.errors import Gated, GitindexError
-from gitindex.model.foreign import MAX_MESSAGE, json_text, one_line
+from gitindex.model.foreign import MAX_MESSAGE, escape_line, json_text
 
 # A last resort: answers keep to their own budget long before this.
 MAX_CHARS = 1_000_000
@@ -35,7 +35,7 @@ def error(problem: GitindexError) -> Rendered:
     envelope = problem.detail.get("envelope") if isinstance(problem, Gated) else None
     if isinstance(envelope, dict):
         return answer(envelope)
-    hint = None if problem.hint is None else one_line(problem.hint, MAX_MESSAGE)
+    hint = None if problem.hint is None else escape_line(problem.hint, MAX_MESSAGE)
     return _failure(problem.code, problem.message, hint)
 
 
@@ -44,5 +44,5 @@ def defect(problem: Exception) -> Rendered:
 
 
 def _failure(code: str, message: str, hint: str | None) -> Rendered:
-    told = {"code": code, "message": one_line(message, MAX_MESSAGE), "hint": hint}
+    told = {"code": code, "message": escape_line(message, MAX_MESSAGE), "hint": hint}
     return Rendered(json_text({"status": "error", "error": told}), failed=True)

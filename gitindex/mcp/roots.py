@@ -18,7 +18,7 @@ from pathlib import Path
 from gitindex.config import Environment
 from gitindex.errors import GitindexError, NotAllowed
 from gitindex.git.repo import discover
-from gitindex.model.foreign import argument
+from gitindex.model.foreign import quote_argument
 from gitindex.store import stores
 from gitindex.store.layout import root_hash
 from gitindex.userconfig import FILE_NAME
@@ -95,7 +95,7 @@ class Roots:
         bases = ", ".join(str(base) for base in dict.fromkeys(self._bases())) or "no directory"
         return NotAllowed(
             f"this server does not answer for {place}, only for {bases} and for codebases that have an index",
-            hint=f"add the directory to roots under [mcp] in {argument(str(setting))}, or start the server in it",
+            hint=f"add the directory to roots under [mcp] in {quote_argument(str(setting))}, or start the server in it",
         )
 
 

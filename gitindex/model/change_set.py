@@ -15,19 +15,19 @@ class ChangeSet:
     rename: tuple[tuple[str, str], ...] = ()
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.add or self.modify or self.delete or self.rename)
 
     @property
-    def written(self) -> tuple[str, ...]:
+    def written_paths(self) -> tuple[str, ...]:
         """Paths whose content the next segment must hold."""
         return tuple(sorted((*self.add, *self.modify, *(new for _, new in self.rename))))
 
     @property
-    def removed(self) -> tuple[str, ...]:
+    def removed_paths(self) -> tuple[str, ...]:
         return tuple(sorted((*self.delete, *(old for old, _ in self.rename))))
 
-    def counts(self) -> dict[str, int]:
+    def count_by_kind(self) -> dict[str, int]:
         return {
             "add": len(self.add),
             "modify": len(self.modify),

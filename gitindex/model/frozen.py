@@ -17,53 +17,53 @@ Kind = TypeVar("Kind")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(kind: type[Kind]) -> type[Kind]:
+def frozen(cls: type[Kind]) -> type[Kind]:
     """Make a class of annotated fields a frozen value."""
     for name, method in _METHODS.items():
-        setattr(kind, name, method)
-    if kind.__doc__ is None:
-        kind.__doc__ = kind.__name__  # else `dataclass` asks `inspect` for a signature, which is slow
-    return dataclass(init=False, repr=False, eq=False)(kind)
+        setattr(cls, name, method)
+    if cls.__doc__ is None:
+        cls.__doc__ = cls.__name__  # else `dataclass` asks `inspect` for a signature, which is slow
+    return dataclass(init=False, repr=False, eq=False)(cls)
 
 
-def _init(self: Any, *given: object, **named: object) -> None:
-    known = self.__dataclass_fields__
-    values = dict(zip(known, given, strict=False))
-    if len(given) > len(known) or values.keys() & named or named.keys() - known:
-        raise TypeError(f"{type(self).__name__} takes {', '.join(known)}; given {given!r} and {named!r}")
-    values |= named
-    for name, one in known.items():
+def _init(self: Any, *args: object, **kwargs: object) -> None:
+    specs = self.__dataclass_fields__
+    values = dict(zip(specs, args, strict=False))
+    if len(args) > len(specs) or values.keys() & kwargs or kwargs.keys() - specs:
+        raise TypeError(f"{type(self).__name__} takes {', '.join(specs)}; given {args!r} and {kwargs!r}")
+    values |= kwargs
+    for name, spec in specs.items():
         if name not in values:
-            values[name] = _default(self, one)
+            values[name] = _default_value(self, spec)
     self.__dict__.update(values)
 
 
-def _default(self: object, one: Any) -> object:
-    if one.default is not MISSING:
-        return one.default
-    if one.default_factory is not MISSING:
-        return one.default_factory()
-    raise TypeError(f"{type(self).__name__} needs {one.name}")
+def _default_value(self: object, spec: Any) -> object:
+    if spec.default is not MISSING:
+        return spec.default
+    if spec.default_factory is not MISSING:
+        return spec.default_factory()
+    raise TypeError(f"{type(self).__name__} needs {spec.name}")
 
 
 def _eq(self: Any, other: object) -> bool:
-    return _compared(self) == _compared(other) if type(self) is type(other) else NotImplemented
+    return _compared_values(self) == _compared_values(other) if type(self) is type(other) else NotImplemented
 
 
 def _hash(self: Any) -> int:
-    return hash(_compared(self))
+    return hash(_compared_values(self))
 
 
-def _compared(self: Any) -> tuple[object, ...]:
-    return tuple(getattr(self, one.name) for one in fields(self) if one.compare)
+def _compared_values(self: Any) -> tuple[object, ...]:
+    return tuple(getattr(self, spec.name) for spec in fields(self) if spec.compare)
 
 
 def _repr(self: Any) -> str:
-    shown = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
-    return f"{type(self).__qualname__}({', '.join(shown)})"
+    parts = (f"{spec.name}={getattr(self, spec.name)!r}" for spec in fields(self) if spec.repr)
+    return f"{type(self).__qualname__}({', '.join(parts)})"
 
 
-def _refuse(self: object, name: str, *_: object) -> Never:
+def _refuse_change(self: object, name: str, *_: object) -> Never:
     raise FrozenInstanceError(f"{type(self).__name__} is frozen: {name} stays as it is")
 
 
@@ -72,6 +72,6 @@ _METHODS = {
     "__eq__": _eq,
     "__hash__": _hash,
     "__repr__": _repr,
-    "__setattr__": _refuse,
-    "__delattr__": _refuse,
+    "__setattr__": _refuse_change,
+    "__delattr__": _refuse_change,
 }

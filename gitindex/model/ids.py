@@ -40,12 +40,12 @@ def ulid(now_ms: int | None = None) -> str:
     return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -1, -5))
 
 
-def born_ms(found: str) -> int:
+def creation_ms(name: str) -> int:
     """The time a `ulid` was made; 0 for a name that is none, so that it counts as ancient."""
     value = 0
-    for sign in found[:10]:
-        at = _CROCKFORD.find(sign)
-        if at < 0:
+    for char in name[:10]:
+        digit = _CROCKFORD.find(char)
+        if digit < 0:
             return 0
-        value = value << 5 | at
+        value = value << 5 | digit
     return value

@@ -14,7 +14,7 @@ from gitindex.model import versions
 from gitindex.model.frozen import field, frozen
 from gitindex.model.ids import sha256_hex
 
-NOWHERE = "."  # the root that a published snapshot names: whoever installs it has one of their own
+PORTABLE_ROOT = "."  # the root that a published snapshot names: whoever installs it has one of their own
 
 
 @frozen
@@ -136,9 +136,13 @@ class Manifest:
     def tombstone_count(self) -> int:
         return sum(segment.tombstones.count for segment in self.segments if segment.tombstones)
 
-    def rooted(self, named: str) -> str:
+    def resolve_root(self, marker_root: str) -> str:
         """The root a completion marker means: that of a published snapshot names none, its manifest does (ADR 13)."""
-        return self.canonical_root if named == NOWHERE and self.origin.kind == "fetched" else named
+        return (
+            self.canonical_root
+            if marker_root == PORTABLE_ROOT and self.origin.kind == "fetched"
+            else marker_root
+        )
 
     def artifacts(self) -> Iterator[Artifact]:
         """Every file this snapshot needs besides the manifest itself."""
@@ -193,28 +197,28 @@ def from_json(data: Any, where: str) -> Manifest:
     versions.check("manifest", data.get("schema_version"), where)
     versions.check("chunk_rows", data.get("chunk_row_schema_version"), where)
     try:
-        return _parse(data)
+        return _parse_manifest(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreCorrupt(f"manifest {where} is malformed: {error!r}", hint="gitindex repair") from error
 
 
-def _parse(data: dict[str, Any]) -> Manifest:
-    graves = {item["segment_id"]: item for item in data["tombstones"]}
+def _parse_manifest(data: dict[str, Any]) -> Manifest:
+    tombstones = {item["segment_id"]: item for item in data["tombstones"]}
     return Manifest(
-        snapshot_id=_text(data["snapshot_id"]),
+        snapshot_id=_require_text(data["snapshot_id"]),
         parent_snapshot_id=data["parent_snapshot_id"],
-        created_at=_text(data["created_at"]),
-        canonical_root=_text(data["canonical_root"]),
-        store_id=_text(data["store_id"]),
-        config_fingerprint=_text(data["config_fingerprint"]),
-        ignore_fingerprint=_text(data["ignore_fingerprint"]),
+        created_at=_require_text(data["created_at"]),
+        canonical_root=_require_text(data["canonical_root"]),
+        store_id=_require_text(data["store_id"]),
+        config_fingerprint=_require_text(data["config_fingerprint"]),
+        ignore_fingerprint=_require_text(data["ignore_fingerprint"]),
         lease_epoch=int(data["lease_epoch"]),
-        git=_git_state(data["git"]),
-        segments=tuple(_segment(item, graves.get(item["id"])) for item in data["segments"]),
-        lexical=tuple(_artifact(item) for item in data["lexical"]["artifacts"]),
-        overlay=_artifact(data["overlay"]),
+        git=_parse_git_state(data["git"]),
+        segments=tuple(_parse_segment(item, tombstones.get(item["id"])) for item in data["segments"]),
+        lexical=tuple(_parse_artifact(item) for item in data["lexical"]["artifacts"]),
+        overlay=_parse_artifact(data["overlay"]),
         counts=Counts(**data["counts"]),
-        embedder=_text(data["embedding"]["identity"]),
+        embedder=_require_text(data["embedding"]["identity"]),
         dimension=int(data["embedding"]["dimension"]),
         timings_ms=dict(data["timings_ms"]),
         origin=Origin(**data["origin"]),
@@ -224,30 +228,30 @@ def _parse(data: dict[str, Any]) -> Manifest:
     )
 
 
-def _git_state(data: Mapping[str, Any]) -> GitState:
+def _parse_git_state(data: Mapping[str, Any]) -> GitState:
     failure = data.get("failure")
     return GitState(**{**data, "failure": GitFailure(**failure) if failure else None})
 
 
-def _text(value: object) -> str:
+def _require_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"expected text, found {value!r}")
     return value
 
 
-def _artifact(item: Mapping[str, Any]) -> Artifact:
-    return Artifact(_text(item["path"]), int(item["size_bytes"]), _text(item["sha256"]))
+def _parse_artifact(item: Mapping[str, Any]) -> Artifact:
+    return Artifact(_require_text(item["path"]), int(item["size_bytes"]), _require_text(item["sha256"]))
 
 
-def _segment(item: Mapping[str, Any], grave: Mapping[str, Any] | None) -> Segment:
+def _parse_segment(item: Mapping[str, Any], tombstone: Mapping[str, Any] | None) -> Segment:
     return Segment(
-        id=_text(item["id"]),
-        kind=_text(item["kind"]),
-        snapshot_id=_text(item["snapshot_id"]),
+        id=_require_text(item["id"]),
+        kind=_require_text(item["kind"]),
+        snapshot_id=_require_text(item["snapshot_id"]),
         rows=int(item["rows"]),
         files=int(item["files"]),
-        artifacts=tuple(_artifact(part) for part in item["artifacts"]),
-        tombstones=Tombstones(_artifact(grave), int(grave["count"])) if grave else None,
+        artifacts=tuple(_parse_artifact(part) for part in item["artifacts"]),
+        tombstones=Tombstones(_parse_artifact(tombstone), int(tombstone["count"])) if tombstone else None,
     )
 
 

@@ -17,7 +17,7 @@ from gitindex.model.ids import sha256_hex
 from gitindex.model.manifest import Artifact, GitState, Manifest, Origin
 
 NAME = "manifest.json"  # its path inside a published snapshot
-ROOT = manifests.NOWHERE  # what a portable completion marker says instead of a machine's path
+ROOT = manifests.PORTABLE_ROOT  # what a portable completion marker says instead of a machine's path
 _ULID = "[0-9A-HJKMNP-TV-Z]{26}"
 _SNAPSHOT = re.compile(_ULID)
 _SEGMENT = re.compile(rf"seg_{_ULID}_\d{{1,4}}")
@@ -33,16 +33,16 @@ def strip(manifest: Manifest) -> Manifest:
         store_id="",
         lease_epoch=0,
         git=GitState(manifest.git.head_sha, manifest.git.tree_sha),
-        overlay=no_overlay(manifest.snapshot_id),
+        overlay=empty_overlay(manifest.snapshot_id),
         origin=Origin(),
     )
 
 
-def no_overlay(snapshot_id: str) -> Artifact:
+def empty_overlay(snapshot_id: str) -> Artifact:
     return Artifact(f"snapshots/{snapshot_id}/overlay.jsonl", 0, sha256_hex(b""))
 
 
-def artifacts(manifest: Manifest) -> list[Artifact]:
+def published_artifacts(manifest: Manifest) -> list[Artifact]:
     """What is published of a snapshot: everything but the overlay, which is empty."""
     return [artifact for artifact in manifest.artifacts() if artifact != manifest.overlay]
 
@@ -54,12 +54,12 @@ def encode(manifest: Manifest) -> bytes:
 def decode(data: bytes) -> Manifest:
     """Raises IntegrityError for anything `encode` would not write, IncompatibleVersion for another release's."""
     try:
-        found = manifests.from_json(json.loads(data), NAME)
+        manifest = manifests.from_json(json.loads(data), NAME)
     except ValueError as error:
-        raise _refusal(f"is not JSON: {error}") from error
-    if found != strip(found):
-        raise _refusal("says more than a published manifest may")
-    return found
+        raise _manifest_error(f"is not JSON: {error}") from error
+    if manifest != strip(manifest):
+        raise _manifest_error("says more than a published manifest may")
+    return manifest
 
 
 def check(
@@ -70,17 +70,19 @@ def check(
     Raises IntegrityError.
     """
     if (manifest.git.head_sha, manifest.git.tree_sha) != git or manifest.config_fingerprint != fingerprint:
-        raise _refusal("describes another commit or configuration than the signed one")
+        raise _manifest_error("describes another commit or configuration than the signed one")
     if not _SNAPSHOT.fullmatch(manifest.snapshot_id):
-        raise _refusal("has no snapshot id")
-    named = {artifact.path: (artifact.size_bytes, artifact.sha256) for artifact in artifacts(manifest)}
-    if named != dict(files):
-        odd = sorted(named.items() ^ files.items())[0][0]
-        raise _refusal(f"and the table of contents disagree about {odd}")
+        raise _manifest_error("has no snapshot id")
+    manifest_files = {
+        artifact.path: (artifact.size_bytes, artifact.sha256) for artifact in published_artifacts(manifest)
+    }
+    if manifest_files != dict(files):
+        first_difference = sorted(manifest_files.items() ^ files.items())[0][0]
+        raise _manifest_error(f"and the table of contents disagree about {first_difference}")
     segments = {segment.id for segment in manifest.segments}
-    for path in named:
+    for path in manifest_files:
         if not _is_artifact(path, segments, manifest.snapshot_id):
-            raise _refusal(f"names a file that is no artifact: {path}")
+            raise _manifest_error(f"names a file that is no artifact: {path}")
 
 
 def _is_artifact(path: str, segments: set[str], snapshot_id: str) -> bool:
@@ -96,5 +98,5 @@ def _is_artifact(path: str, segments: set[str], snapshot_id: str) -> bool:
     return owner == f"{segment}.lance" if kind == "tables" else kind == "segments" and len(rest) == 1
 
 
-def _refusal(why: str) -> IntegrityError:
+def _manifest_error(why: str) -> IntegrityError:
     return IntegrityError(f"the published manifest {why}", hint="gitindex verify")

@@ -10,35 +10,35 @@ def pack(positions: Iterable[tuple[int, int]]) -> bytes:
     out = bytearray()
     last = 0
     for line, column in positions:
-        _varint(out, line - last)
-        _varint(out, column)
+        _append_varint(out, line - last)
+        _append_varint(out, column)
         last = line
     return bytes(out)
 
 
 def unpack(blob: bytes) -> Iterator[tuple[int, int]]:
     line = 0
-    at = 0
-    while at < len(blob):
-        delta, at = _read(blob, at)
-        column, at = _read(blob, at)
+    offset = 0
+    while offset < len(blob):
+        delta, offset = _read_varint(blob, offset)
+        column, offset = _read_varint(blob, offset)
         line += delta
         yield line, column
 
 
-def _varint(out: bytearray, value: int) -> None:
+def _append_varint(out: bytearray, value: int) -> None:
     while value > 127:
         out.append(value & 127 | 128)
         value >>= 7
     out.append(value)
 
 
-def _read(blob: bytes, at: int) -> tuple[int, int]:
+def _read_varint(blob: bytes, offset: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = blob[at]
-        at += 1
+        byte = blob[offset]
+        offset += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, at
+            return value, offset
         shift += 7

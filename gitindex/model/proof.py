@@ -8,7 +8,7 @@ from typing import Any
 from gitindex.model.frozen import frozen
 
 
-class Outcome(StrEnum):
+class ProofOutcome(StrEnum):
     VALID = "valid"
     STALE_LOCAL = "stale_local"
     FINGERPRINT_MISMATCH = "fingerprint_mismatch"
@@ -28,7 +28,7 @@ class ProofReason(StrEnum):
 class Proof:
     """What the completion marker says; `detail` is for people."""
 
-    outcome: Outcome
+    outcome: ProofOutcome
     reason: ProofReason | None = None
     detail: str = ""
     marker_present: bool = True

@@ -13,7 +13,7 @@ SYMBOL_KINDS = (
 )
 
 
-class Symbol(NamedTuple):
+class ExtractedSymbol(NamedTuple):
     name: str
     qualified_name: str  # "Outer.inner", without the file's module
     kind: str  # one of SYMBOL_KINDS
@@ -35,7 +35,7 @@ class Import(NamedTuple):
     line: int
 
 
-class Call(NamedTuple):
+class ExtractedCall(NamedTuple):
     callee: str  # last name of what is called: "save" in self.repo.save(x)
     receiver: str  # what stands before it: "self.repo", "" for a bare call; ≤ 80 characters
     line: int
@@ -80,9 +80,9 @@ class Extraction(NamedTuple):
     parse_error: bool
     lines: int
     interface_hash: str  # of the signatures visible to other files; "" without a grammar
-    symbols: tuple[Symbol, ...]
+    symbols: tuple[ExtractedSymbol, ...]
     imports: tuple[Import, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[ExtractedCall, ...]
     identifiers: tuple[Identifier, ...]
     chunks: tuple[Chunk, ...]
     entity: Entity | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Skip(StrEnum):
+class SkipReason(StrEnum):
     IGNORED = "ignored"  # .gitindexignore
     EXCLUDED = "excluded"  # `index.exclude` in .gitindex.toml
     BINARY = "binary"

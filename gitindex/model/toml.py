@@ -13,7 +13,7 @@ MAX_DEPTH = 32
 MAX_KEY = 200
 MAX_BITS = 256
 # Strings and comments are passed over whole: brackets and dots in them nest nothing.
-_PARTS = re.compile(
+_TOKENS = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}.=,\n]', re.DOTALL
 )
 
@@ -31,26 +31,26 @@ def loads(text: str) -> dict[str, Any]:
 def _check_nesting(text: str) -> None:
     """Before the parser sees it: a key of many parts takes it the square of their number."""
     depth = dots = 0
-    for part in _PARTS.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(part[0], 0)
-        dots = dots + 1 if part[0] == "." else 0 if part[0] in ("=", ",", "\n") else dots
+    for token in _TOKENS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        dots = dots + 1 if token[0] == "." else 0 if token[0] in ("=", ",", "\n") else dots
         if depth > MAX_DEPTH or dots > MAX_DEPTH:
-            line = text.count("\n", 0, part.start()) + 1
+            line = text.count("\n", 0, token.start()) + 1
             raise ValueError(f"line {line}: nested deeper than {MAX_DEPTH} levels")
 
 
 def _check_values(tables: dict[str, Any]) -> None:
     """Headers, keys and arrays nest within each other: what they make together is counted here."""
-    left: list[tuple[Any, int]] = [(tables, 0)]
-    while left:
-        value, depth = left.pop()
+    pending: list[tuple[Any, int]] = [(tables, 0)]
+    while pending:
+        value, depth = pending.pop()
         if depth > MAX_DEPTH:
             raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
         if isinstance(value, dict):
             if any(len(key) > MAX_KEY for key in value):
                 raise ValueError(f"a key is longer than {MAX_KEY} characters")
-            left.extend((item, depth + 1) for item in value.values())
+            pending.extend((item, depth + 1) for item in value.values())
         elif isinstance(value, list):
-            left.extend((item, depth + 1) for item in value)
+            pending.extend((item, depth + 1) for item in value)
         elif isinstance(value, int) and value.bit_length() > MAX_BITS:
             raise ValueError("a number has too many digits")

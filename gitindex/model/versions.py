@@ -32,27 +32,27 @@ GC_MARK_VERSION = 1  # the mark that a collection leaves on a remote
 TRUST_FILE_VERSION = 2  # trust.json
 
 
-class Range(NamedTuple):
+class VersionRange(NamedTuple):
     minimum: int
     maximum: int
     current: int
 
 
-MATRIX: dict[str, Range] = {
-    "manifest": Range(1, 1, 1),
-    "index_state": Range(1, 1, 1),
-    "writer_lease": Range(1, 1, 1),
-    "chunk_rows": Range(1, 1, 1),
-    "facts": Range(3, 3, 3),
-    "lexical": Range(1, 1, 1),
-    "scip_facts": Range(2, 2, 2),
-    "control": Range(1, 1, 1),
-    "query_answer": Range(1, 1, 1),
-    "status_answer": Range(1, 1, 1),
-    "health_answer": Range(1, 1, 1),
+MATRIX: dict[str, VersionRange] = {
+    "manifest": VersionRange(1, 1, 1),
+    "index_state": VersionRange(1, 1, 1),
+    "writer_lease": VersionRange(1, 1, 1),
+    "chunk_rows": VersionRange(1, 1, 1),
+    "facts": VersionRange(3, 3, 3),
+    "lexical": VersionRange(1, 1, 1),
+    "scip_facts": VersionRange(2, 2, 2),
+    "control": VersionRange(1, 1, 1),
+    "query_answer": VersionRange(1, 1, 1),
+    "status_answer": VersionRange(1, 1, 1),
+    "health_answer": VersionRange(1, 1, 1),
 }
 _ANSWERS = ("query_answer", "status_answer", "health_answer")  # JSON for programs: nothing of them is stored
-_UPDATE = "update gitindex"
+_UPDATE_HINT = "update gitindex"
 
 
 def check(kind: str, version: object, where: str) -> None:
@@ -66,7 +66,7 @@ def check(kind: str, version: object, where: str) -> None:
     newer = isinstance(version, int) and version > span.maximum
     raise IncompatibleVersion(
         f"{kind} {where} has schema version {version!r}; this release reads {span.minimum} to {span.maximum}",
-        hint=_UPDATE if newer else "gitindex upgrade-store",
+        hint=_UPDATE_HINT if newer else "gitindex upgrade-store",
         artifact=kind,
         version=version,
     )
@@ -74,7 +74,7 @@ def check(kind: str, version: object, where: str) -> None:
 
 def is_newer(error: IncompatibleVersion) -> bool:
     """Was what could not be read written by a newer release, rather than by an older one?"""
-    return error.hint == _UPDATE
+    return error.hint == _UPDATE_HINT
 
 
 def answer_version(kind: str) -> dict[str, int]:
@@ -82,6 +82,6 @@ def answer_version(kind: str) -> dict[str, int]:
     return {"schema_version": MATRIX[f"{kind}_answer"].current}
 
 
-def written() -> dict[str, int]:
+def stored_versions() -> dict[str, int]:
     """What a fingerprint covers: a new schema of anything stored is a new index."""
     return {kind: span.current for kind, span in sorted(MATRIX.items()) if kind not in _ANSWERS}

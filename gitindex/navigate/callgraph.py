@@ -10,44 +10,46 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitindex.navigate.fact_queries import Definition
-from gitindex.navigate.layer import Calls, Edge, Guess, Layers
-from gitindex.navigate.remarks import Note, report
+from gitindex.navigate.fact_queries import DefinitionSite
+from gitindex.navigate.layer import Calls, CandidateCall, Edge, Layers
+from gitindex.navigate.remarks import CallGraphRemark, render_remarks
 from gitindex.view.snapshot import SnapshotView
 
 CALLERS = "callers"
 CALLEES = "callees"
 MAX_DEPTH = 8
 MAX_NODES = 300
-MAX_GUESSES = 100
-_SHOWN = 8  # candidates of one guess, names of one note
+MAX_CANDIDATES = 100
+_MAX_SHOWN = 8  # candidates of one guess, names of one note
 
 
 @dataclass(slots=True)
-class Graph:
-    """`edges` connect nodes; `guesses` start or end at one."""
+class CallGraph:
+    """`edges` connect nodes; `candidates` start or end at one."""
 
-    root: Definition
+    root: DefinitionSite
     direction: str
     depth: int
-    nodes: dict[str, Definition] = field(default_factory=dict)
+    nodes: dict[str, DefinitionSite] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
-    guesses: list[Guess] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
+    candidates: list[CandidateCall] = field(default_factory=list)
+    remarks: list[CallGraphRemark] = field(default_factory=list)
     left_out: int = 0  # edges beyond the node limit
 
 
-def build(layers: Layers, root: Definition, direction: str, depth: int, limit: int = MAX_NODES) -> Graph:
+def build(
+    layers: Layers, root: DefinitionSite, direction: str, depth: int, limit: int = MAX_NODES
+) -> CallGraph:
     """Breadth first from `root`, so that what is left out is what is farthest."""
-    graph = Graph(root, direction, depth, {root.id: root})
-    waiting = deque([(root, 0)])
-    while waiting:
-        here, level = waiting.popleft()
+    graph = CallGraph(root, direction, depth, {root.id: root})
+    queue = deque([(root, 0)])
+    while queue:
+        definition, level = queue.popleft()
         if level >= min(depth, MAX_DEPTH):
             continue
-        calls = layers.calls_from(here) if direction == CALLEES else layers.calls_to(here)
-        _note(graph, here, calls)
-        graph.guesses += calls.guesses
+        calls = layers.calls_from(definition) if direction == CALLEES else layers.calls_to(definition)
+        _add_call_remarks(graph, definition, calls)
+        graph.candidates += calls.candidates
         for edge in calls.edges:
             other = edge.callee if direction == CALLEES else edge.caller
             if other is not None and other.id not in graph.nodes:
@@ -55,72 +57,84 @@ def build(layers: Layers, root: Definition, direction: str, depth: int, limit: i
                     graph.left_out += 1
                     continue
                 graph.nodes[other.id] = other
-                waiting.append((other, level + 1))
+                queue.append((other, level + 1))
             graph.edges.append(edge)
     graph.edges = list(dict.fromkeys(graph.edges))
-    graph.guesses = list(dict.fromkeys(graph.guesses))
+    graph.candidates = list(dict.fromkeys(graph.candidates))
     return graph
 
 
-def add_file_notes(graph: Graph, view: SnapshotView) -> None:
+def add_file_remarks(graph: CallGraph, view: SnapshotView) -> None:
     """Say where facts may be incomplete."""
-    for path in sorted(_files(graph)):
+    for path in sorted(_collect_files(graph)):
         record = view.record(path)
         if record is not None and record.text_only:
-            graph.notes.append(
-                Note(
+            graph.remarks.append(
+                CallGraphRemark(
                     "text_only",
                     path,
                     f"indexed as text only ({record.text_only}); its calls are not known",
                 )
             )
         elif record is not None and record.parse_error:
-            graph.notes.append(Note("parse_error", path, "the file has syntax errors; calls may be missing"))
+            graph.remarks.append(
+                CallGraphRemark("parse_error", path, "the file has syntax errors; calls may be missing")
+            )
         if record is not None and record.truncated:
-            graph.notes.append(Note("truncated_file", path, "the file is too long to be indexed completely"))
+            graph.remarks.append(
+                CallGraphRemark("truncated_file", path, "the file is too long to be indexed completely")
+            )
 
 
-def to_json(graph: Graph, note_limit: int) -> dict[str, Any]:
-    shown = graph.guesses[:MAX_GUESSES]
+def to_json(graph: CallGraph, remark_limit: int) -> dict[str, Any]:
+    shown_candidates = graph.candidates[:MAX_CANDIDATES]
     return {
         "direction": graph.direction,
         "depth": graph.depth,
         "root": graph.root.id,
-        "nodes": [_node(item) for item in sorted(graph.nodes.values(), key=lambda item: item.place)],
-        "edges": [_edge(item) for item in graph.edges],
-        "candidateEdges": [_guess(item) for item in shown],
-        "candidateEdgeCount": len(graph.guesses),
-        "truncated": bool(graph.left_out) or len(shown) < len(graph.guesses),
+        "nodes": [_node_json(item) for item in sorted(graph.nodes.values(), key=lambda item: item.place)],
+        "edges": [_edge_json(item) for item in graph.edges],
+        "candidateEdges": [_candidate_json(item) for item in shown_candidates],
+        "candidateEdgeCount": len(graph.candidates),
+        "truncated": bool(graph.left_out) or len(shown_candidates) < len(graph.candidates),
         "leftOutEdges": graph.left_out,
-        **report(graph.notes, _files(graph), set(graph.nodes), note_limit),
+        **render_remarks(graph.remarks, _collect_files(graph), set(graph.nodes), remark_limit),
     }
 
 
-def _files(graph: Graph) -> set[str]:
+def _collect_files(graph: CallGraph) -> set[str]:
     return {item.path for item in graph.nodes.values()} | {edge.path for edge in graph.edges}
 
 
-def _note(graph: Graph, here: Definition, calls: Calls) -> None:
-    for guess in calls.guesses:
-        subject = here if graph.direction == CALLEES else guess.caller
-        names = ", ".join(item.id for item in guess.candidates[:_SHOWN])
-        told = f"{guess.receiver + '.' if guess.receiver else ''}{guess.name} may mean {names}"
-        more = len(guess.candidates) - _SHOWN
-        symbol = subject.id if subject is not None and subject.id in graph.nodes else here.id
-        path = guess.path if graph.direction == CALLEES else here.path
-        graph.notes.append(
-            Note("ambiguous_call", path, told + (f" and {more} more" if more > 0 else ""), symbol, guess.line)
+def _add_call_remarks(graph: CallGraph, definition: DefinitionSite, calls: Calls) -> None:
+    for candidate in calls.candidates:
+        subject = definition if graph.direction == CALLEES else candidate.caller
+        names = ", ".join(item.id for item in candidate.definitions[:_MAX_SHOWN])
+        message = f"{candidate.receiver + '.' if candidate.receiver else ''}{candidate.name} may mean {names}"
+        hidden_count = len(candidate.definitions) - _MAX_SHOWN
+        symbol = subject.id if subject is not None and subject.id in graph.nodes else definition.id
+        path = candidate.path if graph.direction == CALLEES else definition.path
+        graph.remarks.append(
+            CallGraphRemark(
+                "ambiguous_call",
+                path,
+                message + (f" and {hidden_count} more" if hidden_count > 0 else ""),
+                symbol,
+                candidate.line,
+            )
         )
     if calls.external:
-        names = ", ".join(sorted(calls.external)[:_SHOWN])
+        names = ", ".join(sorted(calls.external)[:_MAX_SHOWN])
         total = sum(calls.external.values())
         detail = f"{total} calls to names not defined here: {names}" + (
-            ", …" if len(calls.external) > _SHOWN else ""
+            ", …" if len(calls.external) > _MAX_SHOWN else ""
         )
-        graph.notes.append(Note("external_calls", here.path, detail, here.id, here.line))
+        graph.remarks.append(
+            CallGraphRemark("external_calls", definition.path, detail, definition.id, definition.line)
+        )
 
 
-def _node(item: Definition) -> dict[str, Any]:
+def _node_json(item: DefinitionSite) -> dict[str, Any]:
     return {
         "symbolId": item.id,
         "name": item.name,
@@ -133,7 +147,7 @@ def _node(item: Definition) -> dict[str, Any]:
     }
 
 
-def _edge(edge: Edge) -> dict[str, Any]:
+def _edge_json(edge: Edge) -> dict[str, Any]:
     return {
         "from": edge.caller.id if edge.caller else None,
         "to": edge.callee.id,
@@ -145,15 +159,15 @@ def _edge(edge: Edge) -> dict[str, Any]:
     }
 
 
-def _guess(guess: Guess) -> dict[str, Any]:
+def _candidate_json(candidate: CandidateCall) -> dict[str, Any]:
     return {
-        "from": guess.caller.id if guess.caller else None,
-        "name": guess.name,
-        "receiver": guess.receiver,
-        "path": guess.path,
-        "line": guess.line,
-        "column": guess.column,
+        "from": candidate.caller.id if candidate.caller else None,
+        "name": candidate.name,
+        "receiver": candidate.receiver,
+        "path": candidate.path,
+        "line": candidate.line,
+        "column": candidate.column,
         "precision": "text",
-        "candidates": [item.id for item in guess.candidates[:_SHOWN]],
-        "candidateCount": len(guess.candidates),
+        "candidates": [item.id for item in candidate.definitions[:_MAX_SHOWN]],
+        "candidateCount": len(candidate.definitions),
     }

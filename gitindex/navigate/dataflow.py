@@ -12,7 +12,7 @@ from gitindex.extract import grammars
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_MOST = 2_000_000
+_MAX_BYTES = 2_000_000
 _FUNCTIONS = frozenset(
     {
         "function_definition", "function_declaration", "method_definition", "method_declaration", "function_item",
@@ -56,101 +56,101 @@ class Statement(NamedTuple):
     writes: frozenset[str]
     reads: frozenset[str]
     parent: int  # number of the enclosing head, -1 outside
-    head: bool
-    loop: bool
+    is_head: bool
+    is_loop: bool
 
 
-def statements(language: str, data: bytes, line: int) -> list[Statement] | None:
+def find_statements(language: str, data: bytes, line: int) -> list[Statement] | None:
     """Statements of the innermost function around a line (of the file's top, outside), in source order.
 
     None when the language has no grammar or the file is too long to be worth it.
     """
-    if language not in grammars.SPECS or len(data) > _MOST:
+    if language not in grammars.SPECS or len(data) > _MAX_BYTES:
         return None
     tree = grammars.parse(language, data)
-    return _Reader(data).statements(tree.root_node, line - 1)
+    return _StatementCollector(data).collect(tree.root_node, line - 1)
 
 
-class _Reader:
+class _StatementCollector:
     """Reads one scope. Rows come from byte offsets: `start_point` of tree-sitter 0.26 frees what it must not."""
 
     def __init__(self, data: bytes) -> None:
         self._starts = [0, *(match.end() for match in re.finditer(b"\n", data))]
-        self._found: list[Statement] = []
+        self._statements: list[Statement] = []
 
-    def statements(self, root: Node, row: int) -> list[Statement]:
-        scope = self._scope(root, row)
+    def collect(self, root: Node, row: int) -> list[Statement]:
+        scope = self._find_scope(root, row)
         if scope.id != root.id:
-            self._parameters(scope)
+            self._add_parameters(scope)
         self._walk(scope, -1, scope)
-        return self._found
+        return self._statements
 
     def _row(self, offset: int) -> int:
         return bisect_right(self._starts, offset) - 1
 
-    def _scope(self, root: Node, row: int) -> Node:
+    def _find_scope(self, root: Node, row: int) -> Node:
         """The innermost function whose rows hold `row`."""
-        first = self._starts[min(row, len(self._starts) - 1)]
-        after = self._starts[row + 1] if row + 1 < len(self._starts) else root.end_byte + 1
+        start_offset = self._starts[min(row, len(self._starts) - 1)]
+        end_offset = self._starts[row + 1] if row + 1 < len(self._starts) else root.end_byte + 1
         best = root
         stack = [root]
         while stack:
             for child in stack.pop().named_children:
-                if child.start_byte < after and child.end_byte > first:
+                if child.start_byte < end_offset and child.end_byte > start_offset:
                     if child.type in _FUNCTIONS and child.start_byte >= best.start_byte:
                         best = child
                     stack.append(child)
         return best
 
-    def _parameters(self, function: Node) -> None:
-        listed = _parameter_list(function)
-        names = frozenset(_names(listed)) if listed is not None else frozenset()
-        end = listed.end_byte if listed is not None else function.start_byte
+    def _add_parameters(self, function: Node) -> None:
+        parameter_list = _parameter_list(function)
+        names = frozenset(_find_names(parameter_list)) if parameter_list is not None else frozenset()
+        end = parameter_list.end_byte if parameter_list is not None else function.start_byte
         self._add(function.start_byte, end, names, frozenset(), -1)
 
     def _walk(self, node: Node, parent: int, top: Node) -> None:
         """Descend through blocks and heads; anything else is one statement with all it holds."""
-        for child in map(_unwrapped, node.named_children):
-            if child.type in _FUNCTIONS and child.id != top.id and _named_function(child):
+        for child in map(_unwrap, node.named_children):
+            if child.type in _FUNCTIONS and child.id != top.id and _is_named_function(child):
                 continue  # a function of its own: another scope
             if child.type in _HEADERS:
-                self._head(child, parent, top)
+                self._add_head(child, parent, top)
             elif _is_block(child):
                 self._walk(child, parent, top)
             elif node.id != top.id or _is_block(node):
-                self._simple(child, parent)
+                self._add_simple(child, parent)
 
-    def _head(self, node: Node, parent: int, top: Node) -> None:
+    def _add_head(self, node: Node, parent: int, top: Node) -> None:
         writes: set[str] = set()
         reads: set[str] = set()
         end = node.start_byte
         bodies = []
-        for at, child in enumerate(node.children):
-            field = node.field_name_for_child(at)
+        for index, child in enumerate(node.children):
+            field = node.field_name_for_child(index)
             if not child.is_named:
                 continue
             if field in _BODIES or _is_block(child) or child.type in _HEADERS:
                 bodies.append(child)
             else:
                 end = max(end, child.end_byte)
-                _effects(child, writes, reads, target=field in ("left", "pattern", "name"))
-        number = len(self._found)
+                _collect_effects(child, writes, reads, target=field in ("left", "pattern", "name"))
+        number = len(self._statements)
         loop = node.type.startswith(_LOOPS)
         self._add(node.start_byte, end, frozenset(writes), frozenset(reads), parent, head=True, loop=loop)
         for body in bodies:
             if body.type in _HEADERS:
-                self._head(body, number, top)
+                self._add_head(body, number, top)
             elif _is_block(body):
                 self._walk(body, number, top)
             else:
-                self._simple(body, number)
+                self._add_simple(body, number)
 
-    def _simple(self, node: Node, parent: int) -> None:
+    def _add_simple(self, node: Node, parent: int) -> None:
         if node.type == "comment" or node.type.endswith("_comment"):
             return
         writes: set[str] = set()
         reads: set[str] = set()
-        _effects(node, writes, reads, target=False)
+        _collect_effects(node, writes, reads, target=False)
         self._add(node.start_byte, node.end_byte, frozenset(writes), frozenset(reads), parent)
 
     def _add(
@@ -165,68 +165,68 @@ class _Reader:
         loop: bool = False,
     ) -> None:
         last = self._row(max(start, end - 1)) + 1
-        self._found.append(Statement(self._row(start) + 1, last, writes, reads, parent, head, loop))
+        self._statements.append(Statement(self._row(start) + 1, last, writes, reads, parent, head, loop))
 
 
 def _parameter_list(function: Node) -> Node | None:
     """In C it hangs below the declarators."""
     node: Node | None = function
     while node is not None:
-        found = node.child_by_field_name("parameters") or node.child_by_field_name("parameter")
-        if found is not None:
-            return found
+        parameters = node.child_by_field_name("parameters") or node.child_by_field_name("parameter")
+        if parameters is not None:
+            return parameters
         node = node.child_by_field_name("declarator")
     return None
 
 
-def _effects(node: Node, writes: set[str], reads: set[str], *, target: bool) -> None:
+def _collect_effects(node: Node, writes: set[str], reads: set[str], *, target: bool) -> None:
     """Collect names below `node`; `target` says that they stand where something is written."""
     stack = [(node, target)]
     while stack:
-        here, written = stack.pop()
-        if _is_name(here):
-            (writes if written else reads).add(_text(here))
+        current, is_target = stack.pop()
+        if _is_name(current):
+            (writes if is_target else reads).add(_node_text(current))
             continue
-        writer = _is_writer(here)
-        update = here.type.startswith(_UPDATES) or _updates(here)
-        for at, child in enumerate(here.children):
+        is_writer = _is_writer(current)
+        is_update = current.type.startswith(_UPDATES) or _is_update(current)
+        for index, child in enumerate(current.children):
             if not child.is_named:
                 continue
-            field = here.field_name_for_child(at)
-            if field in _MEMBERS and at > 0 and not writer:
+            field = current.field_name_for_child(index)
+            if field in _MEMBERS and index > 0 and not is_writer:
                 continue  # `x.name`: the member is not a variable
-            goes = field in _TARGETS if writer else written and not _takes_apart(here)
-            stack.append((child, goes))
-            if update and (goes or field in ("argument", None)):
-                stack.append((child, not goes))
+            child_is_target = field in _TARGETS if is_writer else is_target and not _is_member_access(current)
+            stack.append((child, child_is_target))
+            if is_update and (child_is_target or field in ("argument", None)):
+                stack.append((child, not child_is_target))
 
 
 def _is_writer(node: Node) -> bool:
     """Does one of its fields hold a target?"""
-    known = node.type.startswith(_WRITERS) or "assignment" in node.type or "declarator" in node.type
-    return known and any(node.child_by_field_name(name) is not None for name in _TARGETS)
+    may_write = node.type.startswith(_WRITERS) or "assignment" in node.type or "declarator" in node.type
+    return may_write and any(node.child_by_field_name(name) is not None for name in _TARGETS)
 
 
-def _updates(node: Node) -> bool:
+def _is_update(node: Node) -> bool:
     """`x += 1` in grammars that call it an assignment too."""
     operator = node.child_by_field_name("operator")
     return operator is not None and "assignment" in node.type and operator.type not in ("=", ":=")
 
 
-def _takes_apart(node: Node) -> bool:
+def _is_member_access(node: Node) -> bool:
     """Inside a target, `a[i]` and `a.b` read their parts: nothing but a plain name is a variable."""
     return node.type.startswith(("subscript", "attribute", "member", "field", "index", "selector"))
 
 
-def _names(node: Node) -> Iterator[str]:
+def _find_names(node: Node) -> Iterator[str]:
     stack = [node]
     while stack:
-        here = stack.pop()
-        if _is_name(here):
-            yield _text(here)
+        current = stack.pop()
+        if _is_name(current):
+            yield _node_text(current)
             continue
-        for at, child in enumerate(here.children):
-            if child.is_named and here.field_name_for_child(at) not in ("type", "value", "return_type"):
+        for index, child in enumerate(current.children):
+            if child.is_named and current.field_name_for_child(index) not in ("type", "value", "return_type"):
                 stack.append(child)
 
 
@@ -248,7 +248,7 @@ def _is_branch(node: Node) -> bool:
     return node.type.endswith("_clause") and node.type not in ("range_clause", "for_clause")
 
 
-def _unwrapped(node: Node) -> Node:
+def _unwrap(node: Node) -> Node:
     """Where statements are expressions, a wrapper stands around them."""
     only = (
         node.named_child(0) if node.type == "expression_statement" and node.named_child_count == 1 else None
@@ -256,9 +256,9 @@ def _unwrapped(node: Node) -> Node:
     return only if only is not None and only.type in _HEADERS else node
 
 
-def _named_function(node: Node) -> bool:
+def _is_named_function(node: Node) -> bool:
     return node.child_by_field_name("name") is not None
 
 
-def _text(node: Node) -> str:
+def _node_text(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")

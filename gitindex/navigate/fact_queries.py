@@ -23,7 +23,7 @@ _DEFINITION = (
 )
 
 
-class Definition(NamedTuple):
+class DefinitionSite(NamedTuple):
     """A named thing in a file. `line` and `column` are those of its name."""
 
     path: str
@@ -78,30 +78,30 @@ class ImportSite(NamedTuple):
     line: int
 
     @property
-    def local(self) -> str:
+    def local_name(self) -> str:
         """The name it is known by in its file, "" for a bare module."""
         return self.alias or self.name
 
 
-class Occurrences(NamedTuple):
+class IdentifierPositions(NamedTuple):
     path: str
     language: str
     positions: tuple[tuple[int, int], ...]
 
 
-def family(language: str) -> str:
+def language_family(language: str) -> str:
     """Languages that can name each other's definitions."""
     return _FAMILIES.get(language, language)
 
 
-def named(view: SnapshotView, name: str, *, any_case: bool = False) -> list[Definition]:
+def definitions_named(view: SnapshotView, name: str, *, any_case: bool = False) -> list[DefinitionSite]:
     """Definitions by last name, sorted by place."""
     match = "s.name = ? COLLATE NOCASE" + ("" if any_case else " AND s.name = ?")
     values = (name,) if any_case else (name, name)
-    return _definitions(view, f"WHERE {match}", values)
+    return _select_definitions(view, f"WHERE {match}", values)
 
 
-def starting_with(view: SnapshotView, prefix: str, limit: int) -> list[str]:
+def find_names(view: SnapshotView, prefix: str, limit: int) -> list[str]:
     """Names that begin alike, for suggestions."""
     sql = (
         "SELECT DISTINCT f.path, s.name FROM symbol s JOIN file f ON f.id = s.file "
@@ -111,8 +111,8 @@ def starting_with(view: SnapshotView, prefix: str, limit: int) -> list[str]:
     return sorted({row.values[0] for row in rows})
 
 
-def in_file(view: SnapshotView, path: str) -> list[Definition]:
-    return sorted(_definitions(view, "WHERE f.path = ?", (path,)), key=lambda item: item.ordinal)
+def definitions_in(view: SnapshotView, path: str) -> list[DefinitionSite]:
+    return sorted(_select_definitions(view, "WHERE f.path = ?", (path,)), key=lambda item: item.ordinal)
 
 
 def calls_in(view: SnapshotView, path: str) -> list[CallSite]:
@@ -120,7 +120,7 @@ def calls_in(view: SnapshotView, path: str) -> list[CallSite]:
         "SELECT f.path, f.language, c.callees, c.receivers, c.places "
         "FROM call c JOIN file f ON f.id = c.file WHERE f.path = ?"
     )
-    return _sorted(
+    return _sort_calls(
         CallSite(path, language, *call)
         for path, (language, *packed) in view.select(sql, (path,))
         for call in callsites.unpack(*packed)
@@ -132,59 +132,59 @@ def calls_named(view: SnapshotView, name: str) -> list[CallSite]:
         "SELECT f.path, f.language, n.number, c.receivers, c.places "
         "FROM callee n JOIN call c ON c.file = n.file JOIN file f ON f.id = n.file WHERE n.name = ?"
     )
-    return _sorted(
+    return _sort_calls(
         CallSite(path, language, *call)
         for path, (language, *packed) in view.select(sql, (name,))
-        for call in callsites.named(name, *packed)
+        for call in callsites.unpack_named(name, *packed)
     )
 
 
 def imports_in(view: SnapshotView, path: str) -> list[ImportSite]:
-    return _imports(view, "WHERE f.path = ?", (path,))
+    return _select_imports(view, "WHERE f.path = ?", (path,))
 
 
 def all_imports(view: SnapshotView) -> list[ImportSite]:
-    return _imports(view, "", ())
+    return _select_imports(view, "", ())
 
 
 def renaming_imports(view: SnapshotView, name: str) -> list[ImportSite]:
     """Imports that give `name` another name in their file."""
-    return _imports(view, "WHERE i.name = ? AND i.alias != ''", (name,))
+    return _select_imports(view, "WHERE i.name = ? AND i.alias != ''", (name,))
 
 
-def occurrences(view: SnapshotView, name: str) -> Iterator[Occurrences]:
+def occurrences_of(view: SnapshotView, name: str) -> Iterator[IdentifierPositions]:
     """Every place where the syntax tree of a file holds this identifier, files in no particular order."""
     sql = "SELECT f.path, f.language, i.positions FROM identifier i JOIN file f ON f.id = i.file WHERE i.name = ?"
     for path, (language, blob) in view.select(sql, (name,)):
-        yield Occurrences(path, language, tuple(postings.unpack(blob)))
+        yield IdentifierPositions(path, language, tuple(postings.unpack(blob)))
 
 
-def positions(view: SnapshotView, name: str, path: str) -> set[tuple[int, int]]:
+def positions_in(view: SnapshotView, name: str, path: str) -> set[tuple[int, int]]:
     """Where one file holds an identifier."""
     sql = "SELECT f.path, i.positions FROM file f JOIN identifier i ON i.file = f.id AND i.name = ? WHERE f.path = ?"
-    return {where for _, (blob,) in view.select(sql, (name, path)) for where in postings.unpack(blob)}
+    return {position for _, (blob,) in view.select(sql, (name, path)) for position in postings.unpack(blob)}
 
 
-def languages(view: SnapshotView) -> dict[str, str]:
+def read_languages(view: SnapshotView) -> dict[str, str]:
     """Every indexed path with its language."""
     rows = view.select("SELECT f.path, f.language FROM file f WHERE f.skip = ''")
     return {row.path: row.values[0] for row in rows}
 
 
-def _definitions(view: SnapshotView, where: str, values: tuple[Any, ...]) -> list[Definition]:
+def _select_definitions(view: SnapshotView, where: str, values: tuple[Any, ...]) -> list[DefinitionSite]:
     sql = f"SELECT {_DEFINITION} FROM symbol s JOIN file f ON f.id = s.file {where}"  # noqa: S608
-    found = [Definition(path, *rest) for path, rest in view.select(sql, values)]
-    return sorted(found, key=lambda item: item.place)
+    definitions = [DefinitionSite(path, *rest) for path, rest in view.select(sql, values)]
+    return sorted(definitions, key=lambda item: item.place)
 
 
-def _sorted(sites: Iterable[CallSite]) -> list[CallSite]:
+def _sort_calls(sites: Iterable[CallSite]) -> list[CallSite]:
     return sorted(sites, key=lambda item: (item.path, item.line, item.column))
 
 
-def _imports(view: SnapshotView, where: str, values: tuple[Any, ...]) -> list[ImportSite]:
+def _select_imports(view: SnapshotView, where: str, values: tuple[Any, ...]) -> list[ImportSite]:
     sql = (
         "SELECT f.path, f.language, i.module, i.name, i.alias, i.line "  # noqa: S608
         f"FROM import i JOIN file f ON f.id = i.file {where}"
     )
-    found = [ImportSite(path, *rest) for path, rest in view.select(sql, values)]
-    return sorted(found, key=lambda item: (item.path, item.line))
+    sites = [ImportSite(path, *rest) for path, rest in view.select(sql, values)]
+    return sorted(sites, key=lambda item: (item.path, item.line))

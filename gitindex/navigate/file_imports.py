@@ -21,42 +21,42 @@ class FileEdge(NamedTuple):
     module: str
 
 
-def edges(view: SnapshotView) -> tuple[list[FileEdge], list[ImportSite]]:
+def resolve_imports(view: SnapshotView) -> tuple[list[FileEdge], list[ImportSite]]:
     """Imports that lead to files of the codebase, and those that lead outside or nowhere."""
-    modules = Modules(fact_queries.languages(view))
+    modules = Modules(fact_queries.read_languages(view))
     inside: list[FileEdge] = []
     outside: list[ImportSite] = []
     for site in fact_queries.all_imports(view):
-        targets = [path for path in modules.files(site) if path != site.path]
+        targets = [path for path in modules.find_files(site) if path != site.path]
         inside += [FileEdge(site.path, path, site.line, site.module) for path in targets]
         if not targets:
             outside.append(site)
     return inside, outside
 
 
-def graph(view: SnapshotView, path: str, direction: str, depth: int, limit: int) -> dict[str, Any]:
+def build_graph(view: SnapshotView, path: str, direction: str, depth: int, limit: int) -> dict[str, Any]:
     """Files reached from `path`, breadth first."""
-    inside, outside = edges(view)
-    leaving: dict[str, list[FileEdge]] = defaultdict(list)
+    inside, outside = resolve_imports(view)
+    edges_by_file: dict[str, list[FileEdge]] = defaultdict(list)
     for edge in inside:
-        leaving[edge.source if direction == IMPORTS else edge.target].append(edge)
+        edges_by_file[edge.source if direction == IMPORTS else edge.target].append(edge)
     nodes = {path: 0}
-    kept: list[FileEdge] = []
+    reached_edges: list[FileEdge] = []
     left_out = 0
-    waiting = deque([path])
-    while waiting:
-        here = waiting.popleft()
-        if nodes[here] >= depth:
+    queue = deque([path])
+    while queue:
+        current = queue.popleft()
+        if nodes[current] >= depth:
             continue
-        for edge in leaving[here]:
-            end = edge.target if direction == IMPORTS else edge.source
-            if end not in nodes:
+        for edge in edges_by_file[current]:
+            neighbour = edge.target if direction == IMPORTS else edge.source
+            if neighbour not in nodes:
                 if len(nodes) >= limit:
                     left_out += 1
                     continue
-                nodes[end] = nodes[here] + 1
-                waiting.append(end)
-            kept.append(edge)
+                nodes[neighbour] = nodes[current] + 1
+                queue.append(neighbour)
+            reached_edges.append(edge)
     external = sorted({site.module for site in outside if site.path == path}) if direction == IMPORTS else []
     return {
         "path": path,
@@ -66,7 +66,7 @@ def graph(view: SnapshotView, path: str, direction: str, depth: int, limit: int)
         "files": sorted(nodes),
         "edges": [
             {"from": edge.source, "to": edge.target, "line": edge.line, "module": edge.module}
-            for edge in dict.fromkeys(kept)
+            for edge in dict.fromkeys(reached_edges)
         ],
         "external": external,
         "truncated": bool(left_out),

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from gitindex.navigate.fact_queries import Definition
+from gitindex.navigate.fact_queries import DefinitionSite
 
-Within = Callable[[str], bool]
+PathFilter = Callable[[str], bool]
 
 
 class Reference(NamedTuple):
@@ -30,8 +30,8 @@ class Reference(NamedTuple):
 class Edge(NamedTuple):
     """A call. `caller` is None for code at file level."""
 
-    caller: Definition | None
-    callee: Definition
+    caller: DefinitionSite | None
+    callee: DefinitionSite
     path: str
     line: int
     column: int
@@ -39,30 +39,30 @@ class Edge(NamedTuple):
     how: str
 
 
-class Guess(NamedTuple):
+class CandidateCall(NamedTuple):
     """A call that no rule decides: definitions that have the name, nothing more."""
 
-    caller: Definition | None
+    caller: DefinitionSite | None
     name: str
     receiver: str
     path: str
     line: int
     column: int
-    candidates: tuple[Definition, ...]
+    definitions: tuple[DefinitionSite, ...]
 
 
 @dataclass(slots=True)
 class References:
     """Occurrences tied to the asked definitions, and those that merely share the name."""
 
-    found: list[Reference] = field(default_factory=list)
+    proven: list[Reference] = field(default_factory=list)
     candidates: list[Reference] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Calls:
     edges: list[Edge] = field(default_factory=list)
-    guesses: list[Guess] = field(default_factory=list)
+    candidates: list[CandidateCall] = field(default_factory=list)
     external: dict[str, int] = field(default_factory=dict)  # names nobody defines here
 
 
@@ -73,18 +73,18 @@ class Layer(Protocol):
     def covers(self, path: str) -> bool:
         """Does this layer answer for the file as it is in the snapshot?"""
 
-    def definitions(self, name: str) -> list[Definition]:
+    def find_definitions(self, name: str) -> list[DefinitionSite]:
         """By name or qualified name."""
 
-    def meaning(self, path: str, line: int, column: int) -> list[Definition]:
+    def find_definitions_at(self, path: str, line: int, column: int) -> list[DefinitionSite]:
         """What the identifier at a position stands for; empty when the layer cannot say."""
 
-    def references(self, targets: Sequence[Definition], within: Within) -> References:
+    def find_references(self, targets: Sequence[DefinitionSite], within: PathFilter) -> References:
         """In files that `within` accepts: others are another layer's to judge."""
 
-    def calls_from(self, definition: Definition) -> Calls: ...
+    def calls_from(self, definition: DefinitionSite) -> Calls: ...
 
-    def calls_to(self, definition: Definition) -> Calls: ...
+    def calls_to(self, definition: DefinitionSite) -> Calls: ...
 
 
 class Layers:
@@ -97,53 +97,53 @@ class Layers:
     def precision(self) -> str:
         return self._layers[0].precision
 
-    def definitions(self, name: str) -> list[Definition]:
-        return _once(
+    def find_definitions(self, name: str) -> list[DefinitionSite]:
+        return _deduplicate(
             item
-            for at, layer in enumerate(self._layers)
-            for item in layer.definitions(name)
-            if self._speaks(at, item.path)
+            for number, layer in enumerate(self._layers)
+            for item in layer.find_definitions(name)
+            if self._answers_for(number, item.path)
         )
 
-    def meaning(self, path: str, line: int, column: int) -> list[Definition]:
+    def find_definitions_at(self, path: str, line: int, column: int) -> list[DefinitionSite]:
         for layer in self._layers:
             if layer.covers(path):
-                return layer.meaning(path, line, column)
+                return layer.find_definitions_at(path, line, column)
         return []
 
-    def references(self, targets: Sequence[Definition]) -> References:
+    def find_references(self, targets: Sequence[DefinitionSite]) -> References:
         joined = References()
-        for at, layer in enumerate(self._layers):
-            answer = layer.references(targets, partial(self._speaks, at))
-            joined.found += [item for item in answer.found if self._speaks(at, item.path)]
-            joined.candidates += [item for item in answer.candidates if self._speaks(at, item.path)]
-        joined.found.sort(key=lambda item: item[:3])
+        for number, layer in enumerate(self._layers):
+            answer = layer.find_references(targets, partial(self._answers_for, number))
+            joined.proven += [item for item in answer.proven if self._answers_for(number, item.path)]
+            joined.candidates += [item for item in answer.candidates if self._answers_for(number, item.path)]
+        joined.proven.sort(key=lambda item: item[:3])
         joined.candidates.sort(key=lambda item: item[:3])
         return joined
 
-    def calls_from(self, definition: Definition) -> Calls:
+    def calls_from(self, definition: DefinitionSite) -> Calls:
         for layer in self._layers:
             if layer.covers(definition.path):
                 return layer.calls_from(definition)
         return Calls()
 
-    def calls_to(self, definition: Definition) -> Calls:
+    def calls_to(self, definition: DefinitionSite) -> Calls:
         joined = Calls()
-        for at, layer in enumerate(self._layers):
+        for number, layer in enumerate(self._layers):
             answer = layer.calls_to(definition)
-            joined.edges += [item for item in answer.edges if self._speaks(at, item.path)]
-            joined.guesses += [item for item in answer.guesses if self._speaks(at, item.path)]
+            joined.edges += [item for item in answer.edges if self._answers_for(number, item.path)]
+            joined.candidates += [item for item in answer.candidates if self._answers_for(number, item.path)]
         joined.edges.sort(key=lambda item: item[2:5])
-        joined.guesses.sort(key=lambda item: item[3:6])
+        joined.candidates.sort(key=lambda item: item[3:6])
         return joined
 
-    def _speaks(self, at: int, path: str) -> bool:
-        """Is layer number `at` the first one that covers the path?"""
-        return next((n for n, layer in enumerate(self._layers) if layer.covers(path)), at) == at
+    def _answers_for(self, number: int, path: str) -> bool:
+        """Is layer number `number` the first one that covers the path?"""
+        return next((n for n, layer in enumerate(self._layers) if layer.covers(path)), number) == number
 
 
-def _once(found: Iterable[Definition]) -> list[Definition]:
-    kept: dict[tuple[str, int, int], Definition] = {}
-    for item in found:
-        kept.setdefault(item.place, item)
-    return sorted(kept.values(), key=lambda item: item.place)
+def _deduplicate(definitions: Iterable[DefinitionSite]) -> list[DefinitionSite]:
+    by_place: dict[tuple[str, int, int], DefinitionSite] = {}
+    for item in definitions:
+        by_place.setdefault(item.place, item)
+    return sorted(by_place.values(), key=lambda item: item.place)

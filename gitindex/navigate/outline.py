@@ -6,27 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 from gitindex.navigate import fact_queries
-from gitindex.navigate.fact_queries import Definition
+from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.view.snapshot import SnapshotView
 
 
-def outline(
-    view: SnapshotView, path: str, label: Callable[[Definition], Definition] = lambda item: item
+def build_outline(
+    view: SnapshotView, path: str, label: Callable[[DefinitionSite], DefinitionSite] = lambda item: item
 ) -> list[dict[str, Any]]:
     """Top-level definitions with their `children`, in source order; `label` says how exact each one is."""
-    found = [label(item) for item in fact_queries.in_file(view, path)]
-    made = [_entry(item) for item in found]
+    definitions = [label(item) for item in fact_queries.definitions_in(view, path)]
+    entries = [_entry_json(item) for item in definitions]
     top: list[dict[str, Any]] = []
-    for item, entry in zip(found, made, strict=True):
-        (made[item.parent]["children"] if item.parent >= 0 else top).append(entry)
+    for item, entry in zip(definitions, entries, strict=True):
+        (entries[item.parent]["children"] if item.parent >= 0 else top).append(entry)
     return top
 
 
-def text(entries: list[dict[str, Any]], depth: int = 0) -> list[str]:
+def render_text(entries: list[dict[str, Any]], depth: int = 0) -> list[str]:
     lines = []
     for entry in entries:
         lines.append(f"{entry['line']:>5}  {'  ' * depth}{entry['signature'] or entry['name']}")
-        lines += text(entry["children"], depth + 1)
+        lines += render_text(entry["children"], depth + 1)
     return lines
 
 
@@ -37,7 +37,7 @@ def drop_docs(entries: list[dict[str, Any]]) -> None:
         drop_docs(entry["children"])
 
 
-def _entry(item: Definition) -> dict[str, Any]:
+def _entry_json(item: DefinitionSite) -> dict[str, Any]:
     return {
         "name": item.name,
         "qualified_name": item.qualified_name,

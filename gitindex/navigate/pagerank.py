@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 _DAMPING = 0.85
 _ROUNDS = 60
-_CLOSE = 1e-9
+_TOLERANCE = 1e-9
 
 
 def pagerank(
@@ -20,25 +20,25 @@ def pagerank(
 
     if not nodes:
         return {}
-    number = {name: at for at, name in enumerate(nodes)}
-    ordered = sorted((number[a], number[b], weight) for (a, b), weight in weights.items())
+    numbers = {name: index for index, name in enumerate(nodes)}
+    ordered = sorted((numbers[a], numbers[b], weight) for (a, b), weight in weights.items())
     sources = np.array([item[0] for item in ordered], dtype=np.int64)
     targets = np.array([item[1] for item in ordered], dtype=np.int64)
     strength = np.array([item[2] for item in ordered], dtype=np.float64)
     size = len(nodes)
     out = np.bincount(sources, strength, size) if ordered else np.zeros(size)
     total = np.maximum(out, 1.0)
-    share = strength / total[sources] if ordered else strength
-    stray = 1 - out / total
+    fraction = strength / total[sources] if ordered else strength
+    dangling = 1 - out / total
     base = np.array([max(start.get(name, 0.0), 0.0) if start else 1.0 for name in nodes], dtype=np.float64)
     base = base / base.sum() if base.sum() else np.full(size, 1 / size)
     rank = base.copy()
     for _ in range(_ROUNDS):
-        moved = np.bincount(targets, rank[sources] * share, size) if ordered else np.zeros(size)
-        lost = (rank * stray).sum()
-        after = (1 - _DAMPING) * base + _DAMPING * (moved + lost * base)
-        if np.abs(after - rank).sum() < _CLOSE:
-            rank = after
+        received = np.bincount(targets, rank[sources] * fraction, size) if ordered else np.zeros(size)
+        dangling_rank = (rank * dangling).sum()
+        next_rank = (1 - _DAMPING) * base + _DAMPING * (received + dangling_rank * base)
+        if np.abs(next_rank - rank).sum() < _TOLERANCE:
+            rank = next_rank
             break
-        rank = after
+        rank = next_rank
     return dict(zip(nodes, rank.tolist(), strict=True))

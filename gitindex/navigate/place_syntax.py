@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gitindex.errors import UsageError
 from gitindex.model import paths
-from gitindex.navigate.fact_queries import Definition
+from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.navigate.layer import Layers
 
 _POSITION = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?")
@@ -22,28 +22,30 @@ class Position(NamedTuple):
     column: int | None
 
 
-def position(text: str) -> Position | None:
+def parse_position(text: str) -> Position | None:
     """`PATH:LINE` or `PATH:LINE:COL`; None for anything else.
 
     Raises UsageError for a line or column zero, UnsafePath for a path that leaves the codebase.
     """
-    found = _POSITION.fullmatch(text)
-    if found is None or "#" in text:
+    match = _POSITION.fullmatch(text)
+    if match is None or "#" in text:
         return None
-    line, column = int(found[2]), int(found[3]) if found[3] else None
+    line, column = int(match[2]), int(match[3]) if match[3] else None
     if line < 1 or column == 0:
         raise UsageError(f"lines and columns count from 1: {text}")
-    return Position(paths.path_key(found[1]), line, column)
+    return Position(paths.path_key(match[1]), line, column)
 
 
-def definitions(layers: Layers, text: str) -> list[Definition]:
+def find_definitions(layers: Layers, text: str) -> list[DefinitionSite]:
     """Definitions meant by a name, a qualified name, `PATH#NAME`, a symbol id or a position."""
-    known = _ID.fullmatch(text)
-    if known:
-        same = [item for item in layers.definitions(f"{known[1]}#{known[2]}") if item.id == text]
-        if same:
-            return same
-    at = position(text)
-    if at is None:
-        return layers.definitions(text)
-    return layers.meaning(at.path, at.line, at.column) if at.column else []
+    id_match = _ID.fullmatch(text)
+    if id_match:
+        matches = [
+            item for item in layers.find_definitions(f"{id_match[1]}#{id_match[2]}") if item.id == text
+        ]
+        if matches:
+            return matches
+    place = parse_position(text)
+    if place is None:
+        return layers.find_definitions(text)
+    return layers.find_definitions_at(place.path, place.line, place.column) if place.column else []

@@ -5,28 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gitindex.navigate.fact_queries import Definition
+from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.navigate.layer import Layers, Reference
 
 LIMIT = 500
 
 
-def references(layers: Layers, targets: Sequence[Definition], limit: int = LIMIT) -> dict[str, Any]:
-    """`references` are tied to the definitions; `candidates` only share the name, `unresolved_count` counts them."""
-    answer = layers.references(targets)
-    shown = answer.found[:limit]
-    guesses = answer.candidates[: max(limit - len(shown), 0)]
+def collect_references(
+    layers: Layers, targets: Sequence[DefinitionSite], limit: int = LIMIT
+) -> dict[str, Any]:
+    """`collect_references` are tied to the definitions; `candidates` only share the name, `unresolved_count` counts them."""
+    answer = layers.find_references(targets)
+    shown = answer.proven[:limit]
+    candidates = answer.candidates[: max(limit - len(shown), 0)]
     return {
-        "definitions": [_place(item) for item in targets],
-        "references": [_json(item) for item in shown],
-        "reference_count": len(answer.found),
-        "candidates": [_json(item) for item in guesses],
+        "definitions": [_definition_json(item) for item in targets],
+        "references": [_reference_json(item) for item in shown],
+        "reference_count": len(answer.proven),
+        "candidates": [_reference_json(item) for item in candidates],
         "unresolved_count": len(answer.candidates),
-        "truncated": len(shown) + len(guesses) < len(answer.found) + len(answer.candidates),
+        "truncated": len(shown) + len(candidates) < len(answer.proven) + len(answer.candidates),
     }
 
 
-def _place(item: Definition) -> dict[str, Any]:
+def _definition_json(item: DefinitionSite) -> dict[str, Any]:
     return {
         "path": item.path,
         "line": item.line,
@@ -38,5 +40,5 @@ def _place(item: Definition) -> dict[str, Any]:
     }
 
 
-def _json(item: Reference) -> dict[str, Any]:
+def _reference_json(item: Reference) -> dict[str, Any]:
     return item._asdict()

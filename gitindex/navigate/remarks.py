@@ -10,7 +10,7 @@ WARNING = "CALL_GRAPH_NOTES_TRUNCATED"
 LIMIT = 50
 
 
-class Note(NamedTuple):
+class CallGraphRemark(NamedTuple):
     type: str  # ambiguous_call | external_calls | parse_error | text_only | truncated_file
     file: str
     detail: str
@@ -32,30 +32,34 @@ class Note(NamedTuple):
         }
 
 
-def report(notes: Iterable[Note], files: set[str], symbols: set[str], limit: int = LIMIT) -> dict[str, Any]:
+def render_remarks(
+    remarks: Iterable[CallGraphRemark], files: set[str], symbols: set[str], limit: int = LIMIT
+) -> dict[str, Any]:
     """The notes fields of an answer about these files and symbols."""
     relevant = {
-        note for note in notes if note.file in files and (note.symbol_id is None or note.symbol_id in symbols)
+        remark
+        for remark in remarks
+        if remark.file in files and (remark.symbol_id is None or remark.symbol_id in symbols)
     }
-    ordered = sorted(relevant, key=_order)
-    kept = ordered[: max(limit, 0)]
-    cut = len(kept) < len(ordered)
+    ordered = sorted(relevant, key=_sort_key)
+    returned = ordered[: max(limit, 0)]
+    is_truncated = len(returned) < len(ordered)
     return {
-        "notes": [note.to_json() for note in kept],
-        "notesTruncated": cut,
+        "notes": [note.to_json() for note in returned],
+        "notesTruncated": is_truncated,
         "totalNoteCount": len(ordered),
-        "returnedNoteCount": len(kept),
-        "warnings": [WARNING] if cut else [],
+        "returnedNoteCount": len(returned),
+        "warnings": [WARNING] if is_truncated else [],
     }
 
 
-def _order(note: Note) -> tuple[str, str, bool, str, bool, int, str]:
+def _sort_key(remark: CallGraphRemark) -> tuple[str, str, bool, str, bool, int, str]:
     return (
-        note.file,
-        note.type,
-        note.symbol_id is None,
-        note.symbol_id or "",
-        note.start_line is None,
-        note.start_line or 0,
-        note.detail_hash,
+        remark.file,
+        remark.type,
+        remark.symbol_id is None,
+        remark.symbol_id or "",
+        remark.start_line is None,
+        remark.start_line or 0,
+        remark.detail_hash,
     )

@@ -11,19 +11,25 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gitindex.model.foreign import one_line
+from gitindex.model.foreign import escape_line
 from gitindex.navigate import file_imports
-from gitindex.navigate.fact_queries import CALLABLES, CONTAINERS, PACKAGE_SCOPE, Definition, family
+from gitindex.navigate.fact_queries import (
+    CALLABLES,
+    CONTAINERS,
+    PACKAGE_SCOPE,
+    DefinitionSite,
+    language_family,
+)
 from gitindex.navigate.pagerank import pagerank
 from gitindex.view.snapshot import SnapshotView
 
 DEFAULT_TOKENS = 2000
 _CHARS_PER_TOKEN = 4  # rough, and on the safe side for code
-_SHORTEST = 3
-_MOST_DEFINERS = 12
-_MEMBER = 0.2
-_FAR = 0.02  # a member reached through a value: only the name speaks for it
-_PRIVATE = 0.1
+_MIN_NAME_LENGTH = 3
+_MAX_DEFINERS = 12
+_MEMBER_WEIGHT = 0.2
+_UNIMPORTED_MEMBER_WEIGHT = 0.02  # a member reached through a value: only the name speaks for it
+_PRIVATE_WEIGHT = 0.1
 # Languages whose imports `modules` can follow: a name that was not imported means something else.
 _IMPORTING = frozenset(
     {"python", "javascript", "typescript", "tsx", "go", "java", "kotlin", "scala", "rust", "ruby"}
@@ -31,25 +37,25 @@ _IMPORTING = frozenset(
 _KINDS = CALLABLES | CONTAINERS | {"constant"}
 
 
-class _Ranked(NamedTuple):
-    definition: Definition
+class _RankedDefinition(NamedTuple):
+    definition: DefinitionSite
     score: float
 
 
-def tokens(text: str) -> int:
+def count_tokens(text: str) -> int:
     return math.ceil(len(text) / _CHARS_PER_TOKEN)
 
 
-def repo_map(view: SnapshotView, budget: int, focus: Sequence[str] = ()) -> dict[str, Any]:
+def build_repo_map(view: SnapshotView, budget: int, focus: Sequence[str] = ()) -> dict[str, Any]:
     """The map as text and as values. `focus` paths draw the map towards what they use."""
-    definitions = _definitions(view)
+    definitions = _select_definitions(view)
     ranked, files = _rank(view, definitions, focus)
-    chosen = _fit(ranked, files, budget)
-    text = _render(chosen, files)
-    groups = _grouped(chosen, files)
+    selected = _fit_budget(ranked, files, budget)
+    text = _render(selected, files)
+    groups = _group_by_file(selected, files)
     return {
         "budget_tokens": budget,
-        "tokens": tokens(text),
+        "tokens": count_tokens(text),
         "precision": "syntactic",
         "files": [
             {
@@ -69,102 +75,106 @@ def repo_map(view: SnapshotView, budget: int, focus: Sequence[str] = ()) -> dict
         ],
         "omitted": {
             "files": len({item.definition.path for item in ranked}) - len(groups),
-            "symbols": len(ranked) - len(chosen),
+            "symbols": len(ranked) - len(selected),
         },
-        "truncated": len(chosen) < len(ranked),
+        "truncated": len(selected) < len(ranked),
         "map": text,
     }
 
 
-def _definitions(view: SnapshotView) -> list[Definition]:
+def _select_definitions(view: SnapshotView) -> list[DefinitionSite]:
     marks = ",".join("?" * len(_KINDS))
     sql = (
         "SELECT f.path, f.language, s.ordinal, s.name, s.qualified_name, s.kind, s.line, s.column, s.end_line, "  # noqa: S608
         f"s.end_column, s.signature, '', s.parent FROM symbol s JOIN file f ON f.id = s.file WHERE s.kind IN ({marks})"
     )
-    found = [Definition(path, *rest) for path, rest in view.select(sql, sorted(_KINDS))]
-    return sorted(found, key=lambda item: item.place)
+    definitions = [DefinitionSite(path, *rest) for path, rest in view.select(sql, sorted(_KINDS))]
+    return sorted(definitions, key=lambda item: item.place)
 
 
 def _rank(
-    view: SnapshotView, definitions: list[Definition], focus: Sequence[str]
-) -> tuple[list[_Ranked], dict[str, float]]:
+    view: SnapshotView, definitions: list[DefinitionSite], focus: Sequence[str]
+) -> tuple[list[_RankedDefinition], dict[str, float]]:
     definers: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for at, item in enumerate(definitions):
-        if len(item.name) >= _SHORTEST:
-            definers[family(item.language), item.name].append(at)
-    reach = _Reach(view)
+    for index, item in enumerate(definitions):
+        if len(item.name) >= _MIN_NAME_LENGTH:
+            definers[language_family(item.language), item.name].append(index)
+    use_weights = _UseWeights(view)
     uses: dict[tuple[str, str], float] = defaultdict(float)
     hints: list[tuple[str, int, float]] = []
     rows = view.select("SELECT f.path, f.language, i.name FROM identifier i JOIN file f ON f.id = i.file")
     for path, (language, name) in rows:
-        known = definers.get((family(language), name), ())
-        if not 0 < len(known) <= _MOST_DEFINERS:
+        definer_indexes = definers.get((language_family(language), name), ())
+        if not 0 < len(definer_indexes) <= _MAX_DEFINERS:
             continue
-        for at in known:
-            item = definitions[at]
-            weight = reach.weight(path, item) / len(known) if item.path != path else 0.0
+        for index in definer_indexes:
+            item = definitions[index]
+            weight = use_weights.weight(path, item) / len(definer_indexes) if item.path != path else 0.0
             if weight:
                 uses[path, item.path] += weight
-                hints.append((path, at, weight))
+                hints.append((path, index, weight))
     nodes = sorted({item.path for item in definitions} | {path for path, _ in uses})
     rank = pagerank(nodes, uses, dict.fromkeys(focus, 1.0) if focus else None)
-    out: dict[str, float] = defaultdict(float)
+    total_weights: dict[str, float] = defaultdict(float)
     for path, _, weight in hints:
-        out[path] += weight
+        total_weights[path] += weight
     score = [rank.get(item.path, 0.0) * 1e-3 for item in definitions]
-    for path, at, weight in hints:
-        score[at] += rank[path] * weight / max(out[path], 1.0)
+    for path, index, weight in hints:
+        score[index] += rank[path] * weight / max(total_weights[path], 1.0)
     ranked = [
-        _Ranked(item, value * (_PRIVATE if item.name.startswith("_") else 1.0))
+        _RankedDefinition(item, value * (_PRIVATE_WEIGHT if item.name.startswith("_") else 1.0))
         for item, value in zip(definitions, score, strict=True)
     ]
     ranked.sort(key=lambda item: (-item.score, item.definition.place))
     return ranked, rank
 
 
-class _Reach:
+class _UseWeights:
     """How much a shared name says: much when the file imports the definer, little when it could not know it."""
 
     def __init__(self, view: SnapshotView) -> None:
         self._imported: dict[str, set[str]] = defaultdict(set)
-        edges, _ = file_imports.edges(view)
+        edges, _ = file_imports.resolve_imports(view)
         for edge in edges:
             self._imported[edge.source].add(edge.target)
 
-    def weight(self, path: str, item: Definition) -> float:
+    def weight(self, path: str, item: DefinitionSite) -> float:
         if item.path in self._imported[path]:
-            return _MEMBER if item.owner else 1.0
-        near = item.path.rpartition("/")[0] == path.rpartition("/")[0]
-        if item.language not in _IMPORTING or (near and item.language in PACKAGE_SCOPE):
+            return _MEMBER_WEIGHT if item.owner else 1.0
+        same_directory = item.path.rpartition("/")[0] == path.rpartition("/")[0]
+        if item.language not in _IMPORTING or (same_directory and item.language in PACKAGE_SCOPE):
             return 1.0 if item.kind in CONTAINERS else 0.5
-        return _FAR if item.owner else 0.0
+        return _UNIMPORTED_MEMBER_WEIGHT if item.owner else 0.0
 
 
-def _fit(ranked: list[_Ranked], files: dict[str, float], budget: int) -> list[_Ranked]:
+def _fit_budget(
+    ranked: list[_RankedDefinition], files: dict[str, float], budget: int
+) -> list[_RankedDefinition]:
     """As many of the best as fit: the text grows with each, so halve the interval."""
     low, high = 0, len(ranked)
     while low < high:
         middle = (low + high + 1) // 2
-        if tokens(_render(ranked[:middle], files)) <= budget:
+        if count_tokens(_render(ranked[:middle], files)) <= budget:
             low = middle
         else:
             high = middle - 1
     return ranked[:low]
 
 
-def _grouped(chosen: list[_Ranked], files: dict[str, float]) -> list[tuple[str, list[Definition]]]:
-    groups: dict[str, list[Definition]] = defaultdict(list)
-    for item in chosen:
+def _group_by_file(
+    ranked: list[_RankedDefinition], files: dict[str, float]
+) -> list[tuple[str, list[DefinitionSite]]]:
+    groups: dict[str, list[DefinitionSite]] = defaultdict(list)
+    for item in ranked:
         groups[item.definition.path].append(item.definition)
     ordered = sorted(groups, key=lambda path: (-files.get(path, 0.0), path))
     return [(path, sorted(groups[path], key=lambda item: item.line)) for path in ordered]
 
 
-def _render(chosen: list[_Ranked], files: dict[str, float]) -> str:
+def _render(ranked: list[_RankedDefinition], files: dict[str, float]) -> str:
     lines = []
-    for path, items in _grouped(chosen, files):
-        lines.append(one_line(f"{path}:"))
+    for path, items in _group_by_file(ranked, files):
+        lines.append(escape_line(f"{path}:"))
         lines += [
             f"{'  ' * (1 + item.qualified_name.count('.'))}{item.signature or item.name}" for item in items
         ]

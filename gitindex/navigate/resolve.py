@@ -16,9 +16,9 @@ from gitindex.navigate.fact_queries import (
     CALLABLES,
     CONTAINERS,
     PACKAGE_SCOPE,
-    Definition,
+    DefinitionSite,
     ImportSite,
-    family,
+    language_family,
 )
 from gitindex.navigate.modules import Modules
 from gitindex.view.snapshot import SnapshotView
@@ -27,39 +27,39 @@ _SELF = frozenset({"self", "this", "cls", "Self", "$this", "static", "@"})
 _SUPER = frozenset({"super", "super()", "base", "parent"})
 # Members of the enclosing type are in scope without a receiver.
 _IMPLICIT_THIS = frozenset({"java", "kotlin", "scala", "csharp", "cpp", "swift", "ruby"})
-_MADE = re.compile(r"(?:new\s+)?([A-Za-z_$][\w$]*)\s*\(.*\)$", re.S)
+_CONSTRUCTION = re.compile(r"(?:new\s+)?([A-Za-z_$][\w$]*)\s*\(.*\)$", re.S)
 _BASES = re.compile(r"[(:<]|\bextends\b|\bimplements\b")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _NOISE = frozenset(
     {"class", "extends", "implements", "public", "private", "protected", "internal", "virtual", "metaclass"}
 )
-_DEEPEST = 4
+_MAX_DEPTH = 4
 
 
 class Resolution(NamedTuple):
     """`sure`: a rule decided on exactly one definition. Otherwise `targets` are candidates."""
 
-    targets: tuple[Definition, ...]
+    targets: tuple[DefinitionSite, ...]
     how: str
     sure: bool
 
 
-class File(NamedTuple):
+class FileScope(NamedTuple):
     path: str
     language: str
-    definitions: list[Definition]
-    by_name: dict[str, list[Definition]]
+    definitions: list[DefinitionSite]
+    by_name: dict[str, list[DefinitionSite]]
     imports: list[ImportSite]
 
-    def chain(self, ordinal: int) -> list[Definition]:
+    def enclosing_chain(self, ordinal: int) -> list[DefinitionSite]:
         """The definition and what encloses it, innermost first."""
-        found = []
+        chain = []
         while 0 <= ordinal < len(self.definitions):
-            found.append(self.definitions[ordinal])
-            ordinal = found[-1].parent
-        return found
+            chain.append(self.definitions[ordinal])
+            ordinal = chain[-1].parent
+        return chain
 
-    def innermost(self, line: int) -> int:
+    def innermost_ordinal(self, line: int) -> int:
         """Ordinal of the innermost definition around a line, -1 at file level."""
         inside = [item for item in self.definitions if item.spans(line)]
         return max(inside, key=lambda item: (item.line, item.ordinal)).ordinal if inside else -1
@@ -70,245 +70,262 @@ class Resolver:
 
     def __init__(self, view: SnapshotView) -> None:
         self._view = view
-        self._files: dict[str, File] = {}
-        self._named: dict[str, list[Definition]] = {}
+        self._files: dict[str, FileScope] = {}
+        self._by_name: dict[str, list[DefinitionSite]] = {}
         self._targets: dict[tuple[str, str, str], tuple[str, ...]] = {}
 
     @cached_property
     def languages(self) -> dict[str, str]:
-        return fact_queries.languages(self._view)
+        return fact_queries.read_languages(self._view)
 
     @cached_property
     def modules(self) -> Modules:
         return Modules(self.languages)
 
-    def file(self, path: str) -> File:
+    def load_file(self, path: str) -> FileScope:
         if path not in self._files:
-            definitions = fact_queries.in_file(self._view, path)
-            by_name: dict[str, list[Definition]] = defaultdict(list)
+            definitions = fact_queries.definitions_in(self._view, path)
+            by_name: dict[str, list[DefinitionSite]] = defaultdict(list)
             for item in definitions:
                 by_name[item.name].append(item)
             language = self.languages.get(path, "")
-            self._files[path] = File(
+            self._files[path] = FileScope(
                 path, language, definitions, by_name, fact_queries.imports_in(self._view, path)
             )
         return self._files[path]
 
-    def named(self, name: str) -> list[Definition]:
-        if name not in self._named:
-            self._named[name] = fact_queries.named(self._view, name)
-        return self._named[name]
+    def definitions_named(self, name: str) -> list[DefinitionSite]:
+        if name not in self._by_name:
+            self._by_name[name] = fact_queries.definitions_named(self._view, name)
+        return self._by_name[name]
 
     def import_files(self, site: ImportSite) -> tuple[str, ...]:
         key = (site.path, site.module, site.name)
         if key not in self._targets:
-            self._targets[key] = self.modules.files(site)
+            self._targets[key] = self.modules.find_files(site)
         return self._targets[key]
 
-    def imported(self, site: ImportSite) -> list[Definition]:
+    def resolve_import(self, site: ImportSite) -> list[DefinitionSite]:
         """What an import statement brings in."""
-        return self._exported(self.import_files(site), site.name, family(site.language))
+        return self._find_exported(self.import_files(site), site.name, language_family(site.language))
 
     def resolve(self, path: str, name: str, receiver: str, scope: int) -> Resolution:
         """What `receiver.name` means inside definition number `scope` of the file."""
-        file = self.file(path)
+        file = self.load_file(path)
         if receiver:
-            found, how = self._member(file, name, receiver, scope, 0)
+            definitions, how = self._resolve_member(file, name, receiver, scope, 0)
         else:
-            found, how = self._bare(file, name, scope)
-        if len(found) == 1:
-            return Resolution((found[0],), how, sure=True)
-        if found:
-            return Resolution(tuple(found), how, sure=False)
-        return Resolution(self._candidates(file, name, receiver), "name", sure=False)
+            definitions, how = self._resolve_bare(file, name, scope)
+        if len(definitions) == 1:
+            return Resolution((definitions[0],), how, sure=True)
+        if definitions:
+            return Resolution(tuple(definitions), how, sure=False)
+        return Resolution(self._same_name_definitions(file, name, receiver), "name", sure=False)
 
     # -- bare names ----------------------------------------------------------------------------
 
-    def _bare(self, file: File, name: str, scope: int) -> tuple[list[Definition], str]:
-        local = self._in_scope(file, name, scope)
+    def _resolve_bare(self, file: FileScope, name: str, scope: int) -> tuple[list[DefinitionSite], str]:
+        local = self._find_in_scope(file, name, scope)
         if local:
             return local, "same_file"
-        imported = self._imported(file, name)
+        imported = self._find_imported(file, name)
         if imported:
             return imported, "import"
         if file.language in PACKAGE_SCOPE:
-            package = self._tops(self.modules.neighbours(file.path), name, family(file.language))
+            package = self._find_top_level(
+                self.modules.neighbours(file.path), name, language_family(file.language)
+            )
             if package:
                 return package, "same_package"
-        return self._tops(self._open_imports(file), name, family(file.language)), "import"
+        return self._find_top_level(
+            self._wildcard_files(file), name, language_family(file.language)
+        ), "import"
 
-    def _in_scope(self, file: File, name: str, scope: int) -> list[Definition]:
+    def _find_in_scope(self, file: FileScope, name: str, scope: int) -> list[DefinitionSite]:
         """Innermost first: what the enclosing definitions hold, then the top of the file."""
-        same = file.by_name.get(name, ())
-        if not same:
+        same_name = file.by_name.get(name, ())
+        if not same_name:
             return []
-        for around in file.chain(scope):
-            if around.kind in CONTAINERS and file.language not in _IMPLICIT_THIS:
+        for enclosing in file.enclosing_chain(scope):
+            if enclosing.kind in CONTAINERS and file.language not in _IMPLICIT_THIS:
                 continue
             inner = [
-                item for item in same if item.parent == around.ordinal or item.owner == around.qualified_name
+                item
+                for item in same_name
+                if item.parent == enclosing.ordinal or item.owner == enclosing.qualified_name
             ]
             if inner:
-                return _last(inner)
-        return _last(
-            [item for item in same if item.parent < 0 and (not item.owner or item.kind not in CALLABLES)]
+                return _keep_last(inner)
+        return _keep_last(
+            [item for item in same_name if item.parent < 0 and (not item.owner or item.kind not in CALLABLES)]
         )
 
-    def _imported(self, file: File, name: str) -> list[Definition]:
+    def _find_imported(self, file: FileScope, name: str) -> list[DefinitionSite]:
         for site in file.imports:
-            if site.local != name or site.name == "*":
+            if site.local_name != name or site.name == "*":
                 continue
             real = name if site.name in ("", "default") else site.name
-            found = self._exported(self.import_files(site), real, family(file.language))
-            if found:
-                return found
+            definitions = self._find_exported(self.import_files(site), real, language_family(file.language))
+            if definitions:
+                return definitions
         return []
 
-    def _open_imports(self, file: File) -> list[str]:
+    def _wildcard_files(self, file: FileScope) -> list[str]:
         """Files whose names come in without being spelled: wildcards and C includes, headers with their bodies."""
-        found: list[str] = []
+        paths: list[str] = []
         for site in file.imports:
             if site.name == "*" and not site.alias:
-                found.extend(self.import_files(site))
-            elif family(file.language) == "c" and not site.name:
+                paths.extend(self.import_files(site))
+            elif language_family(file.language) == "c" and not site.name:
                 for header in self.import_files(site):
-                    found.extend((header, *self.modules.bodies(header)))
+                    paths.extend((header, *self.modules.implementation_files(header)))
             elif file.language in ("bash", "ruby", "lua", "php") and not site.name:
-                found.extend(self.import_files(site))
-        return list(dict.fromkeys(found))
+                paths.extend(self.import_files(site))
+        return list(dict.fromkeys(paths))
 
-    def _exported(self, paths: tuple[str, ...], name: str, kin: str, depth: int = 0) -> list[Definition]:
+    def _find_exported(
+        self, paths: tuple[str, ...], name: str, family_name: str, depth: int = 0
+    ) -> list[DefinitionSite]:
         """Definitions that some files offer under a name: their own, or what they import to pass on."""
-        found = self._tops(paths, name, kin)
-        if found or depth >= _DEEPEST or not self.named(name):
-            return found
+        definitions = self._find_top_level(paths, name, family_name)
+        if definitions or depth >= _MAX_DEPTH or not self.definitions_named(name):
+            return definitions
         for path in paths:
-            for site in self.file(path).imports:
-                if site.local == name and site.name:
-                    found = self._exported(self.import_files(site), site.name, kin, depth + 1)
+            for site in self.load_file(path).imports:
+                if site.local_name == name and site.name:
+                    definitions = self._find_exported(
+                        self.import_files(site), site.name, family_name, depth + 1
+                    )
                 elif site.name == "*" and not site.alias:
-                    found = self._exported(self.import_files(site), name, kin, depth + 1)
-                if found:
-                    return found
+                    definitions = self._find_exported(self.import_files(site), name, family_name, depth + 1)
+                if definitions:
+                    return definitions
         return []
 
-    def _tops(self, paths: tuple[str, ...] | list[str], name: str, kin: str) -> list[Definition]:
+    def _find_top_level(
+        self, paths: tuple[str, ...] | list[str], name: str, family_name: str
+    ) -> list[DefinitionSite]:
         """Top-level definitions of a name in some files. A declaration yields to its implementation."""
-        wanted = set(paths)
-        found = [
+        path_set = set(paths)
+        definitions = [
             item
-            for item in self.named(name)
-            if item.path in wanted and item.parent < 0 and family(item.language) == kin and _free(item)
+            for item in self.definitions_named(name)
+            if item.path in path_set
+            and item.parent < 0
+            and language_family(item.language) == family_name
+            and _is_reachable_by_name(item)
         ]
-        if len(found) > 1 and kin == "c":
-            bodies = [item for item in found if not item.path.endswith((".h", ".hh", ".hpp", ".hxx"))]
-            found = bodies or found
-        return found
+        if len(definitions) > 1 and family_name == "c":
+            bodies = [item for item in definitions if not item.path.endswith((".h", ".hh", ".hpp", ".hxx"))]
+            definitions = bodies or definitions
+        return definitions
 
     # -- members -------------------------------------------------------------------------------
 
-    def _member(
-        self, file: File, name: str, receiver: str, scope: int, depth: int
-    ) -> tuple[list[Definition], str]:
+    def _resolve_member(
+        self, file: FileScope, name: str, receiver: str, scope: int, depth: int
+    ) -> tuple[list[DefinitionSite], str]:
         if receiver in _SELF or receiver in _SUPER:
-            return self._own_member(file, name, receiver, scope)
-        module = self._module_member(file, name, receiver)
+            return self._resolve_own_member(file, name, receiver, scope)
+        module = self._find_module_member(file, name, receiver)
         if module:
             return module, "import"
-        made = _MADE.fullmatch(receiver)
-        words = re.split(r"\.|::|->", made[1] if made else receiver)
-        if not all(_WORD.fullmatch(word) for word in words) or len(words) > 2 or depth > _DEEPEST:
+        construction = _CONSTRUCTION.fullmatch(receiver)
+        words = re.split(r"\.|::|->", construction[1] if construction else receiver)
+        if not all(_WORD.fullmatch(word) for word in words) or len(words) > 2 or depth > _MAX_DEPTH:
             return [], ""
         if len(words) == 2:
-            owners, _ = self._member(file, words[1], words[0], scope, depth + 1)
+            owners, _ = self._resolve_member(file, words[1], words[0], scope, depth + 1)
         else:
-            owners, _ = self._bare(file, words[0], scope)
+            owners, _ = self._resolve_bare(file, words[0], scope)
         owners = [item for item in owners if item.kind in CONTAINERS]
-        return (self._members(owners[0], name, 0), "class") if len(owners) == 1 else ([], "")
+        return (self._find_members(owners[0], name, 0), "class") if len(owners) == 1 else ([], "")
 
-    def _own_member(self, file: File, name: str, receiver: str, scope: int) -> tuple[list[Definition], str]:
+    def _resolve_own_member(
+        self, file: FileScope, name: str, receiver: str, scope: int
+    ) -> tuple[list[DefinitionSite], str]:
         owner = self._enclosing_type(file, scope)
         if owner is None:
             return [], ""
         if receiver in _SELF:
-            mine = self._direct(owner, name)
-            if mine:
-                return _last(mine), "same_class"
-        return self._inherited(owner, name, 0), "inherited"
+            own = self._find_direct_members(owner, name)
+            if own:
+                return _keep_last(own), "same_class"
+        return self._find_inherited(owner, name, 0), "inherited"
 
-    def _enclosing_type(self, file: File, scope: int) -> Definition | None:
-        for around in file.chain(scope):
-            if around.kind in CONTAINERS:
-                return around
-            if around.owner:  # methods written outside their type, as in Go, Rust and C++
-                short = around.owner.rpartition(".")[2]
-                types = [item for item in self.named(short) if item.kind in CONTAINERS]
-                near = [item for item in types if item.path == file.path] or types
-                if len(near) == 1:
-                    return near[0]
+    def _enclosing_type(self, file: FileScope, scope: int) -> DefinitionSite | None:
+        for enclosing in file.enclosing_chain(scope):
+            if enclosing.kind in CONTAINERS:
+                return enclosing
+            if enclosing.owner:  # methods written outside their type, as in Go, Rust and C++
+                short = enclosing.owner.rpartition(".")[2]
+                types = [item for item in self.definitions_named(short) if item.kind in CONTAINERS]
+                nearby = [item for item in types if item.path == file.path] or types
+                if len(nearby) == 1:
+                    return nearby[0]
         return None
 
-    def _module_member(self, file: File, name: str, receiver: str) -> list[Definition]:
+    def _find_module_member(self, file: FileScope, name: str, receiver: str) -> list[DefinitionSite]:
         for site in file.imports:
             if receiver not in _module_names(site):
                 continue
-            found = self._exported(self.import_files(site), name, family(file.language))
-            if found:
-                return found
+            definitions = self._find_exported(self.import_files(site), name, language_family(file.language))
+            if definitions:
+                return definitions
         return []
 
-    def _members(self, owner: Definition, name: str, depth: int) -> list[Definition]:
-        return _last(self._direct(owner, name)) or self._inherited(owner, name, depth)
+    def _find_members(self, owner: DefinitionSite, name: str, depth: int) -> list[DefinitionSite]:
+        return _keep_last(self._find_direct_members(owner, name)) or self._find_inherited(owner, name, depth)
 
-    def _direct(self, owner: Definition, name: str) -> list[Definition]:
+    def _find_direct_members(self, owner: DefinitionSite, name: str) -> list[DefinitionSite]:
         return [
             item
-            for item in self.named(name)
+            for item in self.definitions_named(name)
             if item.owner == owner.qualified_name
             and (item.path == owner.path or self._same_package(item, owner))
         ]
 
-    def _same_package(self, item: Definition, owner: Definition) -> bool:
+    def _same_package(self, item: DefinitionSite, owner: DefinitionSite) -> bool:
         here, there = item.path.rpartition("/")[0], owner.path.rpartition("/")[0]
         return (
             here == there
-            and family(item.language) == family(owner.language)
+            and language_family(item.language) == language_family(owner.language)
             and item.language in ("go", "cpp", "c")
         )
 
-    def _inherited(self, owner: Definition, name: str, depth: int) -> list[Definition]:
+    def _find_inherited(self, owner: DefinitionSite, name: str, depth: int) -> list[DefinitionSite]:
         """Members of base types, as far as the signature names them and they resolve."""
-        if depth >= _DEEPEST:
+        if depth >= _MAX_DEPTH:
             return []
-        file = self.file(owner.path)
+        file = self.load_file(owner.path)
         for base in _base_names(owner):
-            found, _ = self._bare(file, base, owner.parent)
-            types = [item for item in found if item.kind in CONTAINERS and item.place != owner.place]
-            if len(types) == 1 and (members := self._members(types[0], name, depth + 1)):
+            definitions, _ = self._resolve_bare(file, base, owner.parent)
+            types = [item for item in definitions if item.kind in CONTAINERS and item.place != owner.place]
+            if len(types) == 1 and (members := self._find_members(types[0], name, depth + 1)):
                 return members
         return []
 
     # -- guesses -------------------------------------------------------------------------------
 
-    def _candidates(self, file: File, name: str, receiver: str) -> tuple[Definition, ...]:
-        kin = family(file.language)
+    def _same_name_definitions(self, file: FileScope, name: str, receiver: str) -> tuple[DefinitionSite, ...]:
+        family_name = language_family(file.language)
         return tuple(
             item
-            for item in self.named(name)
-            if family(item.language) == kin
+            for item in self.definitions_named(name)
+            if language_family(item.language) == family_name
             and item.kind in (CALLABLES | CONTAINERS)
-            and (bool(item.owner) or not receiver or kin in ("ecma", "lua"))
+            and (bool(item.owner) or not receiver or family_name in ("ecma", "lua"))
         )
 
 
-def _free(item: Definition) -> bool:
+def _is_reachable_by_name(item: DefinitionSite) -> bool:
     """Reachable by its bare name from another file."""
     return not item.owner or item.kind in CONTAINERS or item.kind not in ("method", "field")
 
 
-def _last(found: list[Definition]) -> list[Definition]:
+def _keep_last(definitions: list[DefinitionSite]) -> list[DefinitionSite]:
     """Of several definitions of one name in one scope the last one holds (overloads and rebinding)."""
-    return found[-1:]
+    return definitions[-1:]
 
 
 def _module_names(site: ImportSite) -> tuple[str, ...]:
@@ -320,7 +337,7 @@ def _module_names(site: ImportSite) -> tuple[str, ...]:
     return (site.module, re.split(r"[./:\\]+", site.module.strip("./"))[-1])
 
 
-def _base_names(owner: Definition) -> list[str]:
+def _base_names(owner: DefinitionSite) -> list[str]:
     head = owner.signature.partition(owner.name)[2]
     if not _BASES.search(head):
         return []

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gitindex.extract import file_limits, sandbox
-from gitindex.navigate.dataflow import Statement, statements
+from gitindex.navigate.dataflow import Statement, find_statements
 
 BACKWARD = "backward"
 FORWARD = "forward"
@@ -23,8 +23,8 @@ def slice_lines(language: str, text: str, line: int, name: str, direction: str) 
     Raises SandboxDied when the file takes more time or memory than a file may (EL-8).
     """
     with sandbox.borrowed() as box:
-        [found] = box.stream(__name__, "compute", language, text, line, name, direction)
-    return found  # type: ignore[no-any-return]
+        [result] = box.stream(__name__, "compute", language, text, line, name, direction)
+    return result  # type: ignore[no-any-return]
 
 
 def compute(
@@ -32,139 +32,139 @@ def compute(
 ) -> Iterator[dict[str, Any] | None]:
     """`slice_lines` where it may end its process: in a sandbox."""
     with file_limits.enforced(len(text)):
-        yield _compute(language, text, line, name, direction)
+        yield _compute_slice(language, text, line, name, direction)
 
 
-def _compute(language: str, text: str, line: int, name: str, direction: str) -> dict[str, Any] | None:
-    found = statements(language, text.encode("utf-8", "surrogatepass"), line)
-    if found is None:
+def _compute_slice(language: str, text: str, line: int, name: str, direction: str) -> dict[str, Any] | None:
+    stmts = find_statements(language, text.encode("utf-8", "surrogatepass"), line)
+    if stmts is None:
         return None
-    start = _start(found, line, name)
+    start = _find_start(stmts, line, name)
     marks: dict[int, set[str]] = {}
     if start is not None:
         marks[start] = {"criterion"}
         if direction in (BACKWARD, BOTH):
-            _backward(found, start, name, marks)
+            _mark_backward(stmts, start, name, marks)
         if direction in (FORWARD, BOTH):
-            _forward(found, start, name, marks)
+            _mark_forward(stmts, start, name, marks)
     lines = text.split("\n")
     return {
         "name": name,
         "line": line,
         "direction": direction,
         "precision": "syntactic",
-        "lines": [_json(found[at], roles, lines) for at, roles in sorted(marks.items())],
+        "lines": [_statement_json(stmts[index], roles, lines) for index, roles in sorted(marks.items())],
     }
 
 
-def _start(found: list[Statement], line: int, name: str) -> int | None:
+def _find_start(stmts: list[Statement], line: int, name: str) -> int | None:
     """The innermost statement at the line that mentions the name."""
-    around = [
-        at
-        for at, item in enumerate(found)
+    enclosing = [
+        index
+        for index, item in enumerate(stmts)
         if item.line <= line <= item.end_line and name in item.reads | item.writes
     ]
-    return max(around, key=lambda at: (found[at].line, at), default=None)
+    return max(enclosing, key=lambda at: (stmts[at].line, at), default=None)
 
 
-def _backward(found: list[Statement], start: int, name: str, marks: dict[int, set[str]]) -> None:
-    first = {name} if name in found[start].reads else set()
-    first |= set(found[start].reads) if name in found[start].writes else set()
-    waiting = [(start, wanted) for wanted in sorted(first)]
-    seen = set(waiting)
-    _controls(found, start, marks, waiting, seen)
-    while waiting:
-        at, wanted = waiting.pop()
-        for source in _writers(found, at, wanted):
+def _mark_backward(stmts: list[Statement], start: int, name: str, marks: dict[int, set[str]]) -> None:
+    variables = {name} if name in stmts[start].reads else set()
+    variables |= set(stmts[start].reads) if name in stmts[start].writes else set()
+    pending = [(start, variable) for variable in sorted(variables)]
+    visited = set(pending)
+    _mark_controls(stmts, start, marks, pending, visited)
+    while pending:
+        index, wanted = pending.pop()
+        for source in _find_writers(stmts, index, wanted):
             marks.setdefault(source, set()).add("definition")
-            for needed in sorted(found[source].reads):
-                if (source, needed) not in seen:
-                    seen.add((source, needed))
-                    waiting.append((source, needed))
-            _controls(found, source, marks, waiting, seen)
+            for needed in sorted(stmts[source].reads):
+                if (source, needed) not in visited:
+                    visited.add((source, needed))
+                    pending.append((source, needed))
+            _mark_controls(stmts, source, marks, pending, visited)
 
 
-def _controls(
-    found: list[Statement],
-    at: int,
+def _mark_controls(
+    stmts: list[Statement],
+    index: int,
     marks: dict[int, set[str]],
-    waiting: list[tuple[int, str]],
-    seen: set[tuple[int, str]],
+    pending: list[tuple[int, str]],
+    visited: set[tuple[int, str]],
 ) -> None:
     """The heads around a statement decide whether it runs."""
-    parent = found[at].parent
+    parent = stmts[index].parent
     while parent >= 0:
         marks.setdefault(parent, set()).add("control")
-        for needed in sorted(found[parent].reads):
-            if (parent, needed) not in seen:
-                seen.add((parent, needed))
-                waiting.append((parent, needed))
-        parent = found[parent].parent
+        for needed in sorted(stmts[parent].reads):
+            if (parent, needed) not in visited:
+                visited.add((parent, needed))
+                pending.append((parent, needed))
+        parent = stmts[parent].parent
 
 
-def _writers(found: list[Statement], at: int, name: str) -> list[int]:
-    """Statements whose write of `name` may reach statement `at`."""
+def _find_writers(stmts: list[Statement], target: int, name: str) -> list[int]:
+    """Statements whose write of `name` may reach statement `target`."""
     reached = []
-    for before in range(at - 1, -1, -1):
-        if name in found[before].writes:
-            reached.append(before)
-            if _always(found, before, at):
+    for earlier in range(target - 1, -1, -1):
+        if name in stmts[earlier].writes:
+            reached.append(earlier)
+            if _dominates(stmts, earlier, target):
                 break
-    loops = [head for head in _heads(found, at) if found[head].loop]
+    loops = [head for head in _enclosing_heads(stmts, target) if stmts[head].is_loop]
     if loops:
         outer = loops[-1]
         reached += [
-            after
-            for after in range(at, len(found))
-            if name in found[after].writes and outer in _heads(found, after) and after != at
+            later
+            for later in range(target, len(stmts))
+            if name in stmts[later].writes and outer in _enclosing_heads(stmts, later) and later != target
         ]
     return reached
 
 
-def _always(found: list[Statement], before: int, at: int) -> bool:
-    """Does every way to `at` pass `before`? So it does when all heads around `before` also stand around `at`."""
-    return set(_heads(found, before)) <= {*_heads(found, at), at}
+def _dominates(stmts: list[Statement], writer: int, target: int) -> bool:
+    """Does every way to `target` pass `writer`? So it does when all heads around `writer` also stand around `target`."""
+    return set(_enclosing_heads(stmts, writer)) <= {*_enclosing_heads(stmts, target), target}
 
 
-def _heads(found: list[Statement], at: int) -> list[int]:
+def _enclosing_heads(stmts: list[Statement], index: int) -> list[int]:
     """Heads around a statement, innermost first."""
     heads = []
-    parent = found[at].parent
+    parent = stmts[index].parent
     while parent >= 0:
         heads.append(parent)
-        parent = found[parent].parent
+        parent = stmts[parent].parent
     return heads
 
 
-def _forward(found: list[Statement], start: int, name: str, marks: dict[int, set[str]]) -> None:
-    waiting = [(start, name)]
-    seen = set(waiting)
-    while waiting:
-        at, carried = waiting.pop()
-        for user in range(len(found)):
+def _mark_forward(stmts: list[Statement], start: int, name: str, marks: dict[int, set[str]]) -> None:
+    pending = [(start, name)]
+    visited = set(pending)
+    while pending:
+        writer, variable = pending.pop()
+        for user in range(len(stmts)):
             origin = (
-                user != at
-                and carried in found[user].reads
-                and at in _writers_or_start(found, user, carried, start)
+                user != writer
+                and variable in stmts[user].reads
+                and writer in _find_origins(stmts, user, variable, start)
             )
             if not origin:
                 continue
             marks.setdefault(user, set()).add("use")
-            for made in sorted(found[user].writes):
-                if (user, made) not in seen:
-                    seen.add((user, made))
-                    waiting.append((user, made))
+            for written_name in sorted(stmts[user].writes):
+                if (user, written_name) not in visited:
+                    visited.add((user, written_name))
+                    pending.append((user, written_name))
 
 
-def _writers_or_start(found: list[Statement], user: int, name: str, start: int) -> list[int]:
+def _find_origins(stmts: list[Statement], user: int, name: str, start: int) -> list[int]:
     """A slice may start at a read: what reads the same value later counts as flowing from it."""
-    sources = _writers(found, user, name)
-    if start < user and name not in found[start].writes and _writers(found, start, name) == sources:
+    sources = _find_writers(stmts, user, name)
+    if start < user and name not in stmts[start].writes and _find_writers(stmts, start, name) == sources:
         return [*sources, start]
     return sources
 
 
-def _json(item: Statement, roles: set[str], lines: list[str]) -> dict[str, Any]:
+def _statement_json(item: Statement, roles: set[str], lines: list[str]) -> dict[str, Any]:
     return {
         "line": item.line,
         "end_line": item.end_line,

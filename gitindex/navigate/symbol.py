@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 from gitindex.navigate import fact_queries, place_syntax
-from gitindex.navigate.fact_queries import Definition
+from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.navigate.layer import Layers
 from gitindex.view.snapshot import SnapshotView
 
@@ -14,30 +14,30 @@ _SUGGESTED = 5
 _SCANNED = 2000
 
 
-def find(layers: Layers, text: str) -> list[Definition]:
+def find(layers: Layers, text: str) -> list[DefinitionSite]:
     """By name, qualified name or position; a position without a column means the definition around that line."""
-    found = place_syntax.definitions(layers, text)
-    return sorted(found, key=lambda item: (item.name != text, _rank(item.kind), item.place))
+    definitions = place_syntax.find_definitions(layers, text)
+    return sorted(definitions, key=lambda item: (item.name != text, _kind_rank(item.kind), item.place))
 
 
-def around(view: SnapshotView, path: str, line: int) -> Definition | None:
+def find_enclosing(view: SnapshotView, path: str, line: int) -> DefinitionSite | None:
     """The innermost definition whose range holds a line."""
-    inside = [item for item in fact_queries.in_file(view, path) if item.spans(line)]
+    inside = [item for item in fact_queries.definitions_in(view, path) if item.spans(line)]
     return max(inside, key=lambda item: (item.line, item.ordinal)) if inside else None
 
 
-def suggestions(view: SnapshotView, name: str) -> list[str]:
+def suggest_names(view: SnapshotView, name: str) -> list[str]:
     """Known names that look like an unknown one."""
     last = name.replace("::", ".").rpartition(".")[2]
     for length in (3, 1):
-        known = fact_queries.starting_with(view, last[:length], _SCANNED) if last else []
-        close = difflib.get_close_matches(last, known, _SUGGESTED, 0.6)
-        if close:
-            return close
+        names = fact_queries.find_names(view, last[:length], _SCANNED) if last else []
+        matches = difflib.get_close_matches(last, names, _SUGGESTED, 0.6)
+        if matches:
+            return matches
     return []
 
 
-def to_json(item: Definition) -> dict[str, Any]:
+def to_json(item: DefinitionSite) -> dict[str, Any]:
     return {
         "name": item.name,
         "qualified_name": item.qualified_name,
@@ -55,6 +55,6 @@ def to_json(item: Definition) -> dict[str, Any]:
     }
 
 
-def _rank(kind: str) -> int:
+def _kind_rank(kind: str) -> int:
     """Code before the headings and keys of documents and data."""
     return 1 if kind in ("heading", "key") else 0

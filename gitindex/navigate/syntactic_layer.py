@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import chain
 
 from gitindex.navigate import fact_queries
-from gitindex.navigate.fact_queries import CallSite, Definition, family
-from gitindex.navigate.layer import Calls, Edge, Guess, Reference, References, Within
+from gitindex.navigate.fact_queries import CallSite, DefinitionSite, language_family
+from gitindex.navigate.layer import Calls, CandidateCall, Edge, PathFilter, Reference, References
 from gitindex.navigate.resolve import Resolution, Resolver
 from gitindex.navigate.text import Texts
 from gitindex.view.snapshot import SnapshotView
@@ -16,9 +16,9 @@ from gitindex.view.snapshot import SnapshotView
 Place = tuple[str, int, int]
 SYNTACTIC = "syntactic"
 TEXT = "text"
-_MOST_SITES = 20_000  # of one name; beyond that an answer is no help to anybody
+_MAX_SITES = 20_000  # of one name; beyond that an answer is no help to anybody
 _NAME = re.compile(r"[\w$@]+[?!]?")
-_BEFORE = re.compile(r"([\w$@\])]+(?:\s*(?:\.|::|->|\?\.)\s*[\w$]+)*)\s*(?:\.|::|->|\?\.)\s*$")
+_RECEIVER = re.compile(r"([\w$@\])]+(?:\s*(?:\.|::|->|\?\.)\s*[\w$]+)*)\s*(?:\.|::|->|\?\.)\s*$")
 
 
 class SyntacticLayer:
@@ -32,152 +32,163 @@ class SyntacticLayer:
     def covers(self, path: str) -> bool:
         return True
 
-    def definitions(self, name: str) -> list[Definition]:
+    def find_definitions(self, name: str) -> list[DefinitionSite]:
         """By name, `Outer.inner`, `Outer::inner` or `path#name`; other case only when nothing else fits."""
-        path, _, wanted = name.rpartition("#")
-        parts = [part for part in re.split(r"::|\.|#", wanted) if part]
+        path, _, qualified = name.rpartition("#")
+        parts = [part for part in re.split(r"::|\.|#", qualified) if part]
         if not parts:
             return []
-        exact = fact_queries.named(self._view, parts[-1]) or fact_queries.named(
+        same_name = fact_queries.definitions_named(self._view, parts[-1]) or fact_queries.definitions_named(
             self._view, parts[-1], any_case=True
         )
         suffix = ".".join(parts).lower()
         return [
             item
-            for item in exact
+            for item in same_name
             if f".{item.qualified_name}".lower().endswith(f".{suffix}") and path in ("", item.path)
         ]
 
-    def meaning(self, path: str, line: int, column: int) -> list[Definition]:
-        file = self.resolver.file(path)
+    def find_definitions_at(self, path: str, line: int, column: int) -> list[DefinitionSite]:
+        file = self.resolver.load_file(path)
         for item in file.definitions:
             if item.line == line and item.column <= column < item.column + len(item.name):
                 return [item]
-        word = self._word(path, line, column)
+        word = self._identifier_at(path, line, column)
         if word is None:
             return []
         name, start = word
         return list(self._resolve(path, name, line, start).targets)
 
-    def _word(self, path: str, line: int, column: int) -> tuple[str, int] | None:
+    def _identifier_at(self, path: str, line: int, column: int) -> tuple[str, int] | None:
         """The identifier at a position and where it starts; strings and comments hold none."""
         for match in _NAME.finditer(self._texts.line(path, line)):
             if match.start() < column <= match.end():
                 name, start = match[0], match.start() + 1
-                known = (line, start) in fact_queries.positions(self._view, name, path)
-                return (name, start) if known else None
+                is_identifier = (line, start) in fact_queries.positions_in(self._view, name, path)
+                return (name, start) if is_identifier else None
         return None
 
     # -- references ----------------------------------------------------------------------------
 
-    def references(self, targets: Sequence[Definition], within: Within) -> References:
+    def find_references(self, targets: Sequence[DefinitionSite], within: PathFilter) -> References:
         answer = References()
-        asked = {item.place for item in targets}
+        target_places = {item.place for item in targets}
         for name in sorted({item.name for item in targets}):
-            kin = {family(item.language) for item in targets if item.name == name}
-            self._collect(answer, name, kin, asked, within)
+            families = {language_family(item.language) for item in targets if item.name == name}
+            self._collect_references(answer, name, families, target_places, within)
             for site in fact_queries.renaming_imports(self._view, name):
                 if within(site.path):
-                    self._collect(answer, site.alias, kin, asked, site.path.__eq__)
+                    self._collect_references(answer, site.alias, families, target_places, site.path.__eq__)
         return answer
 
-    def _collect(
-        self, answer: References, spelling: str, kin: set[str], asked: set[Place], within: Within
+    def _collect_references(
+        self,
+        answer: References,
+        spelling: str,
+        families: set[str],
+        target_places: set[Place],
+        within: PathFilter,
     ) -> None:
-        found = [
+        occurrences = [
             item
-            for item in fact_queries.occurrences(self._view, spelling)
-            if family(item.language) in kin and within(item.path)
+            for item in fact_queries.occurrences_of(self._view, spelling)
+            if language_family(item.language) in families and within(item.path)
         ]
-        found.sort()
-        self._texts.load([item.path for item in found])
-        known = {item.place for item in self.resolver.named(spelling)}
-        left = _MOST_SITES
-        for item in found:
-            for line, column in item.positions[: max(left, 0)]:
-                if (item.path, line, column) not in known:
-                    self._judge(answer, item.path, spelling, line, column, asked)
-            left -= len(item.positions)
+        occurrences.sort()
+        self._texts.load([item.path for item in occurrences])
+        definition_places = {item.place for item in self.resolver.definitions_named(spelling)}
+        sites_left = _MAX_SITES
+        for item in occurrences:
+            for line, column in item.positions[: max(sites_left, 0)]:
+                if (item.path, line, column) not in definition_places:
+                    self._add_reference(answer, item.path, spelling, line, column, target_places)
+            sites_left -= len(item.positions)
 
-    def _judge(
-        self, answer: References, path: str, spelling: str, line: int, column: int, asked: set[Place]
+    def _add_reference(
+        self, answer: References, path: str, spelling: str, line: int, column: int, target_places: set[Place]
     ) -> None:
-        role, found = self._role(path, spelling, line, column)
+        role, resolution = self._classify(path, spelling, line, column)
         text = self._texts.line(path, line).strip()[:200]
-        hit = any(item.place in asked for item in found.targets)
-        if found.sure and hit:
-            answer.found.append(Reference(path, line, column, role, SYNTACTIC, found.how, text))
-        elif not found.sure and (hit or not found.targets):
+        matches_target = any(item.place in target_places for item in resolution.targets)
+        if resolution.sure and matches_target:
+            answer.proven.append(Reference(path, line, column, role, SYNTACTIC, resolution.how, text))
+        elif not resolution.sure and (matches_target or not resolution.targets):
             answer.candidates.append(Reference(path, line, column, role, TEXT, "name", text))
 
-    def _role(self, path: str, name: str, line: int, column: int) -> tuple[str, Resolution]:
-        file = self.resolver.file(path)
+    def _classify(self, path: str, name: str, line: int, column: int) -> tuple[str, Resolution]:
+        file = self.resolver.load_file(path)
         for site in file.imports:
             if (
                 line >= site.line
                 and name in (site.name, site.alias)
                 and self._import_spans(path, site.line, line)
             ):
-                found = self.resolver.imported(site)
-                return "import", Resolution(tuple(found[-1:]), "import", sure=bool(found))
-        called = self._texts.after(path, line, column + len(name))[:1] == "("
-        return "call" if called else "reference", self._resolve(path, name, line, column)
+                definitions = self.resolver.resolve_import(site)
+                return "import", Resolution(tuple(definitions[-1:]), "import", sure=bool(definitions))
+        is_call = self._texts.text_after(path, line, column + len(name))[:1] == "("
+        return "call" if is_call else "reference", self._resolve(path, name, line, column)
 
     def _import_spans(self, path: str, first: int, line: int) -> bool:
         """Is the line part of the import statement that starts at `first`? Brackets may carry it on."""
         if line == first:
             return True
-        text = "\n".join(self._texts.line(path, at) for at in range(first, line))
+        text = "\n".join(self._texts.line(path, number) for number in range(first, line))
         return text.count("(") > text.count(")") or text.count("{") > text.count("}")
 
     def _resolve(self, path: str, name: str, line: int, column: int) -> Resolution:
         receiver = ""
-        before = _BEFORE.search(self._texts.before(path, line, column))
-        if before:
-            receiver = re.sub(r"\s+", "", before[1])
-        scope = self.resolver.file(path).innermost(line)
+        receiver_match = _RECEIVER.search(self._texts.text_before(path, line, column))
+        if receiver_match:
+            receiver = re.sub(r"\s+", "", receiver_match[1])
+        scope = self.resolver.load_file(path).innermost_ordinal(line)
         return self.resolver.resolve(path, name, receiver, scope)
 
     # -- calls ---------------------------------------------------------------------------------
 
-    def calls_from(self, definition: Definition) -> Calls:
+    def calls_from(self, definition: DefinitionSite) -> Calls:
         """Calls whose innermost enclosing definition is this one, or lies in it (closures, members of a class)."""
-        file = self.resolver.file(definition.path)
-        inside = {item.ordinal for item in file.definitions if definition in file.chain(item.ordinal)}
+        file = self.resolver.load_file(definition.path)
+        inside = {
+            item.ordinal for item in file.definitions if definition in file.enclosing_chain(item.ordinal)
+        }
         answer = Calls()
         for site in fact_queries.calls_in(self._view, definition.path):
             if site.caller in inside:
-                self._add(answer, site, definition)
+                self._add_call(answer, site, definition)
         return answer
 
-    def calls_to(self, definition: Definition) -> Calls:
+    def calls_to(self, definition: DefinitionSite) -> Calls:
         answer = Calls()
         renamed = [
             [call for call in fact_queries.calls_named(self._view, site.alias) if call.path == site.path]
             for site in fact_queries.renaming_imports(self._view, definition.name)
         ]
-        sites = chain(fact_queries.calls_named(self._view, definition.name)[:_MOST_SITES], *renamed)
+        sites = chain(fact_queries.calls_named(self._view, definition.name)[:_MAX_SITES], *renamed)
         for site in sites:
-            if family(site.language) == family(definition.language):
-                self._add(answer, site, self._caller(site), only=definition)
+            if language_family(site.language) == language_family(definition.language):
+                self._add_call(answer, site, self._find_caller(site), only=definition)
         return answer
 
-    def _add(
-        self, answer: Calls, site: CallSite, caller: Definition | None, only: Definition | None = None
+    def _add_call(
+        self, answer: Calls, site: CallSite, caller: DefinitionSite | None, only: DefinitionSite | None = None
     ) -> None:
-        found = self.resolver.resolve(site.path, site.callee, site.receiver, site.caller)
-        if only is not None and all(item.place != only.place for item in found.targets):
+        resolution = self.resolver.resolve(site.path, site.callee, site.receiver, site.caller)
+        if only is not None and all(item.place != only.place for item in resolution.targets):
             return
-        if found.sure:
-            target = found.targets[0]
-            answer.edges.append(Edge(caller, target, site.path, site.line, site.column, SYNTACTIC, found.how))
-        elif found.targets:
-            answer.guesses.append(
-                Guess(caller, site.callee, site.receiver, site.path, site.line, site.column, found.targets)
+        if resolution.sure:
+            target = resolution.targets[0]
+            answer.edges.append(
+                Edge(caller, target, site.path, site.line, site.column, SYNTACTIC, resolution.how)
+            )
+        elif resolution.targets:
+            answer.candidates.append(
+                CandidateCall(
+                    caller, site.callee, site.receiver, site.path, site.line, site.column, resolution.targets
+                )
             )
         else:
             answer.external[site.callee] = answer.external.get(site.callee, 0) + 1
 
-    def _caller(self, site: CallSite) -> Definition | None:
-        definitions = self.resolver.file(site.path).definitions
+    def _find_caller(self, site: CallSite) -> DefinitionSite | None:
+        definitions = self.resolver.load_file(site.path).definitions
         return definitions[site.caller] if 0 <= site.caller < len(definitions) else None

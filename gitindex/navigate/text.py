@@ -23,7 +23,7 @@ from gitindex.model.settings import MAX_FILE_BYTES
 from gitindex.view.snapshot import SnapshotView
 
 
-class Indexed(NamedTuple):
+class IndexedText(NamedTuple):
     """One file's text as the snapshot holds it."""
 
     text: str
@@ -43,15 +43,15 @@ class Texts:
         self._view = view
         self._repo = repo
         self._root = root
-        self._kept: dict[str, Indexed] = {}
+        self._texts: dict[str, IndexedText] = {}
         self._lines: dict[str, list[str]] = {}
 
-    def get(self, path: str) -> Indexed | None:
+    def get(self, path: str) -> IndexedText | None:
         """None for a path the snapshot does not hold as text."""
         self.load([path])
-        return self._kept.get(path)
+        return self._texts.get(path)
 
-    def blob(self, blob: str) -> str | None:
+    def read_blob(self, blob: str) -> str | None:
         """The text of a git object, None when it is not here."""
         if self._repo is None:
             return None
@@ -66,36 +66,36 @@ class Texts:
 
     def load(self, paths: Iterable[str]) -> None:
         """Fetch many at once: one conversation with git."""
-        records = [self._view.record(path) for path in dict.fromkeys(paths) if path not in self._kept]
-        wanted = {record.path: record for record in records if record is not None and not record.skip}
-        for path in list(wanted):
-            found = self._from_worktree(wanted[path])
-            if found is not None:
-                self._kept[path] = found
-                del wanted[path]
-        for path, text in self._from_git(wanted).items():
-            self._kept[path] = text
-            del wanted[path]
-        for path in wanted:
-            self._kept[path] = Indexed(self._from_chunks(path), exact=False, source="chunks")
+        records = [self._view.record(path) for path in dict.fromkeys(paths) if path not in self._texts]
+        missing = {record.path: record for record in records if record is not None and not record.skip}
+        for path in list(missing):
+            worktree_text = self._from_worktree(missing[path])
+            if worktree_text is not None:
+                self._texts[path] = worktree_text
+                del missing[path]
+        for path, text in self._from_git(missing).items():
+            self._texts[path] = text
+            del missing[path]
+        for path in missing:
+            self._texts[path] = IndexedText(self._from_chunks(path), exact=False, source="chunks")
 
     def line(self, path: str, number: int) -> str:
-        lines = self._split(path)
+        lines = self._split_lines(path)
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
-    def before(self, path: str, line: int, column: int) -> str:
+    def text_before(self, path: str, line: int, column: int) -> str:
         return self.line(path, line)[: column - 1]
 
-    def after(self, path: str, line: int, column: int) -> str:
+    def text_after(self, path: str, line: int, column: int) -> str:
         return self.line(path, line)[column - 1 :].lstrip()
 
-    def _split(self, path: str) -> list[str]:
+    def _split_lines(self, path: str) -> list[str]:
         if path not in self._lines:
-            found = self.get(path)
-            self._lines[path] = found.lines if found else []
+            text = self.get(path)
+            self._lines[path] = text.lines if text else []
         return self._lines[path]
 
-    def _from_worktree(self, record: FileRecord) -> Indexed | None:
+    def _from_worktree(self, record: FileRecord) -> IndexedText | None:
         """Cheaper than git and always there; its id proves that it is what was indexed."""
         try:
             data = stable_read(self._root, record.path.encode(), MAX_FILE_BYTES).data
@@ -104,33 +104,33 @@ class Texts:
         algorithm = "sha256" if len(record.content) == 64 else "sha1"
         if blob_id(data, algorithm) != record.content:
             return None
-        return decoded(data, "worktree")
+        return decode_text(data, "worktree")
 
-    def _from_git(self, wanted: dict[str, FileRecord]) -> dict[str, Indexed]:
-        if self._repo is None or not wanted:
+    def _from_git(self, records: dict[str, FileRecord]) -> dict[str, IndexedText]:
+        if self._repo is None or not records:
             return {}
-        found: dict[str, Indexed] = {}
+        texts: dict[str, IndexedText] = {}
         with ExitStack() as stack:
             objects = stack.enter_context(open_objects(self._repo))
-            for path, record in wanted.items():
+            for path, record in records.items():
                 try:
                     if not objects.has(record.content):
                         continue
                     for blob in objects.read([record.content], MAX_FILE_BYTES):
                         if blob.data is not None:
-                            found[path] = decoded(blob.data, "git")
+                            texts[path] = decode_text(blob.data, "git")
                 except GitError:
                     continue  # the chunks still have it
-        return found
+        return texts
 
     def _from_chunks(self, path: str) -> str:
         import tantivy
 
         lexical = self._view.lexical
         query = tantivy.Query.term_query(lexical.schema, "path", path)
-        found = [document for _, document in lexical.search(query, 4000) if document.kind != "anchor"]
+        chunks = [document for _, document in lexical.search(query, 4000) if document.kind != "anchor"]
         lines: list[str] = []
-        for document in sorted(found, key=lambda item: item.ordinal):
+        for document in sorted(chunks, key=lambda item: item.ordinal):
             missing = document.start_line - 1 - len(lines)
             lines.extend("" for _ in range(missing))
             first, *rest = document.text.split("\n")
@@ -142,8 +142,8 @@ class Texts:
         return "\n".join(lines)
 
 
-def decoded(data: bytes, source: str) -> Indexed:
-    return Indexed(_decode(data), exact=True, source=source, bom=data.startswith(BOM_UTF8))
+def decode_text(data: bytes, source: str) -> IndexedText:
+    return IndexedText(_decode(data), exact=True, source=source, bom=data.startswith(BOM_UTF8))
 
 
 def _decode(data: bytes) -> str:

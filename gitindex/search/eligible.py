@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gitindex.files.language import language_of
 from gitindex.files.policy import Policy
-from gitindex.indexing.plan import Planner, Work
+from gitindex.indexing.plan import PlannedFile, Planner
 from gitindex.source.source_file import Source
 
 _HEAD = 4096
@@ -23,17 +23,22 @@ class TextFile(NamedTuple):
         return self.data.decode("utf-8", "replace")
 
 
-def eligible(source: Source, policy: Policy) -> list[Work]:
+def eligible(source: Source, policy: Policy) -> list[PlannedFile]:
     """What a sync would read, in path order; nothing is opened that it would not open."""
-    return [work for work in Planner(None, source, policy).plan(whole=True).write if work.item is not None]
+    return [
+        work for work in Planner(None, source, policy).plan(whole=True).write if work.source_file is not None
+    ]
 
 
 def read(
-    source: Source, policy: Policy, works: Sequence[Work], wanted: Callable[[str], bool] = lambda _: True
+    source: Source,
+    policy: Policy,
+    works: Sequence[PlannedFile],
+    wanted: Callable[[str], bool] = lambda _: True,
 ) -> Iterator[TextFile]:
     """Files whose content is eligible too."""
     chosen = [work for work in works if wanted(work.key)]
-    items = [work.item for work in chosen if work.item is not None]
+    items = [work.source_file for work in chosen if work.source_file is not None]
     for work, (_, content) in zip(chosen, source.read(items), strict=True):
         readable = not (content.vanished or content.error or content.skip is not None)
         if readable and policy.content_skip(work.key, content.data) is None:

@@ -15,7 +15,7 @@ from gitindex.extract import frontmatter
 from gitindex.extract.tokens import subwords
 from gitindex.files.language import language_of
 from gitindex.files.policy import Policy
-from gitindex.indexing.plan import Work
+from gitindex.indexing.plan import PlannedFile
 from gitindex.model.rows import Entity
 from gitindex.model.settings import QuerySettings
 from gitindex.search import files as whole
@@ -63,7 +63,7 @@ class Scan:
         narrowed = self._narrowed(works, request, query, scope, program())
         return self._finish(self._scan(narrowed, request, query, scope), why)
 
-    def _scan(self, works: Sequence[Work], request: Request, query: Query, scope: Scope) -> Found:
+    def _scan(self, works: Sequence[PlannedFile], request: Request, query: Query, scope: Scope) -> Found:
         files = read(self._source, self._policy, works)
         admitted = _Bounded(file for file in files if scope.admits(file.path, file.language, ""))
         found = list(self._matches(admitted, request, query))
@@ -108,8 +108,8 @@ class Scan:
                 yield Scored(block, score, ("scan",)), numbers
 
     def _narrowed(
-        self, works: Sequence[Work], request: Request, query: Query, scope: Scope, rg: str | None
-    ) -> list[Work]:
+        self, works: Sequence[PlannedFile], request: Request, query: Query, scope: Scope, rg: str | None
+    ) -> list[PlannedFile]:
         """Works that may match; a path that is not on disk (sparse checkout) is left for the scan."""
         inside = [work for work in works if scope.paths is None or work.key in scope.paths]
         patterns = [request.query] if request.mode == REGEX else query.terms
@@ -123,7 +123,7 @@ class Scan:
         return [work for work in inside if work.key not in out]
 
     def _notes(
-        self, works: Sequence[Work], scope: Scope, matches: Callable[[Entity], bool]
+        self, works: Sequence[PlannedFile], scope: Scope, matches: Callable[[Entity], bool]
     ) -> Iterator[tuple[Note, TextFile]]:
         for file in read(
             self._source, self._policy, works, lambda path: scope.paths is None or path in scope.paths

@@ -129,11 +129,11 @@ def understood(request: Request) -> Query:
     """
     query = parse("" if request.mode == REGEX else request.query)
     if query.nothing and request.mode != REGEX and not request.asks_metadata:
-        from gitindex.model.foreign import argument
+        from gitindex.model.foreign import quote_argument
 
         raise UsageError(
             f"nothing to search for: {request.query!r} has neither a word nor a filter",
-            hint=f"gitindex search --mode regex {argument(re.escape(request.query))}",
+            hint=f"gitindex search --mode regex {quote_argument(re.escape(request.query))}",
         )
     return query
 

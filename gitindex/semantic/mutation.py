@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gitindex.model.foreign import argument
+from gitindex.model.foreign import quote_argument
 from gitindex.semantic.file_state import Certainty, FileFacts, FileState, Freshness
 
 ALLOWED, NEEDS_DECISION, BLOCKED = "allowed", "needs_decision", "blocked"
@@ -87,7 +87,7 @@ def witness(path: str, state: FileState) -> Witness:
     because = state.because
     target = because or path
     reason = _WHY[state.freshness] + (f": {because}" if because else "")
-    command = f"gitindex refresh --wait --files {'-- ' * target.startswith('-')}{argument(target)}"
+    command = f"gitindex refresh --wait --files {'-- ' * target.startswith('-')}{quote_argument(target)}"
     return Witness(path, state.freshness.value, state.certainty.value, reason, because, command)
 
 

@@ -14,7 +14,7 @@ from gitindex.files.safeopen import Root
 from gitindex.files.walk import DIRECTORY_MODE, NESTED_MODE, Found, walk
 from gitindex.model.manifest import GitFailure, GitState
 from gitindex.model.records import OverlayEntry
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 from gitindex.source.source_file import LINK, NESTED, Candidate, Content, by_key, candidate
 from gitindex.source.worktree_files import identify, lstat, read_work
 
@@ -117,5 +117,5 @@ def _candidate(entry: Found) -> Candidate:
     if entry.mode == NESTED_MODE:
         return candidate(entry.path, NESTED, "", work=True)
     found = candidate(entry.path, 0, "", work=True)
-    reason = Skip.UNREADABLE if entry.mode == DIRECTORY_MODE else Skip.NOT_A_FILE
+    reason = SkipReason.UNREADABLE if entry.mode == DIRECTORY_MODE else SkipReason.NOT_A_FILE
     return found._replace(skip=found.skip or reason)

@@ -19,7 +19,7 @@ from gitindex.git.repo import Head, Repo, head, resolve
 from gitindex.git.status import CLOSED, Looking, Seen
 from gitindex.model.manifest import GitState
 from gitindex.model.records import OverlayEntry
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 from gitindex.source.nested import Nested
 from gitindex.source.source_file import LINK, NESTED, Candidate, Content, by_key, candidate
 from gitindex.source.worktree_files import identify, lstat, read_work
@@ -89,7 +89,8 @@ class GitSource:
             tree_sha=self.tree,
             branch=self.head.branch,
             dirty=any(
-                entry.item is None or entry.item.skip is not Skip.UNREADABLE for entry in self._dirt.values()
+                entry.item is None or entry.item.skip is not SkipReason.UNREADABLE
+                for entry in self._dirt.values()
             ),
             untracked_included=self._untracked,
         )
@@ -271,7 +272,7 @@ def _dirt(root: Root, raw: bytes, kind: str) -> Dirt:
         return Dirt(item.key, raw, item)
     if kind == CLOSED:
         item = candidate(raw, 0, "", work=True)
-        return Dirt(item.key, raw, item._replace(skip=item.skip or Skip.UNREADABLE))
+        return Dirt(item.key, raw, item._replace(skip=item.skip or SkipReason.UNREADABLE))
     stat = None if kind == "deleted" else lstat(root, raw)
     item = candidate(raw, LINK if stat and S_ISLNK(stat.st_mode) else 0, "", work=True)
     return Dirt(item.key, raw, item if stat else None)
@@ -279,5 +280,5 @@ def _dirt(root: Root, raw: bytes, kind: str) -> Dirt:
 
 def _content(blob: str, size: int, data: bytes | None) -> Content:
     if data is None:
-        return Content(blob=blob, size=size, skip=Skip.TOO_LARGE)
+        return Content(blob=blob, size=size, skip=SkipReason.TOO_LARGE)
     return Content(data=data, blob=blob, size=size)

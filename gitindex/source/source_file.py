@@ -9,7 +9,7 @@ from gitindex.errors import UnsafePath
 from gitindex.model.manifest import GitState
 from gitindex.model.paths import path_key
 from gitindex.model.records import OverlayEntry
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 
 FILE = 0o100644
 LINK = 0o120000
@@ -24,7 +24,7 @@ class Candidate(NamedTuple):
     mode: int
     blob: str
     work: bool  # content comes from the working tree, not from an object
-    skip: Skip | None = None  # known before any policy: the path itself cannot be indexed
+    skip: SkipReason | None = None  # known before any policy: the path itself cannot be indexed
     space: str = ""  # the inner repository whose object it is (EL-4)
 
 
@@ -34,7 +34,7 @@ class Content(NamedTuple):
     data: bytes = b""
     blob: str = UNKNOWN
     size: int = 0
-    skip: Skip | None = None
+    skip: SkipReason | None = None
     vanished: bool = False
     error: str = ""  # unreadable: blocks a strict publish
     stat: OverlayEntry | None = None
@@ -46,8 +46,8 @@ def candidate(raw: bytes, mode: int, blob: str, *, work: bool) -> Candidate:
     try:
         key = path_key(raw)
     except UnsafePath:
-        return Candidate(raw.decode("utf-8", "backslashreplace"), raw, kind, blob, work, Skip.BAD_PATH)
-    return Candidate(key, raw, kind, blob, work, Skip.NESTED_REPOSITORY if kind == NESTED else None)
+        return Candidate(raw.decode("utf-8", "backslashreplace"), raw, kind, blob, work, SkipReason.BAD_PATH)
+    return Candidate(key, raw, kind, blob, work, SkipReason.NESTED_REPOSITORY if kind == NESTED else None)
 
 
 def by_key(items: Iterable[Candidate]) -> tuple[dict[str, Candidate], tuple[tuple[str, str], ...]]:

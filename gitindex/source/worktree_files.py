@@ -9,7 +9,7 @@ from gitindex.files.safeopen import NotAFile, OutOfRoot, ReadError, Root, Unread
 from gitindex.files.stableread import Read, TooLarge, Unstable, stable_read
 from gitindex.model.ids import blob_id
 from gitindex.model.records import OverlayEntry
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 from gitindex.source.source_file import LINK, Candidate, Content
 
 # A file changed this shortly before we read it may change again within the same clock tick (git's "racily clean").
@@ -33,11 +33,11 @@ def read_work(root: Root, item: Candidate, max_bytes: int, algorithm: str) -> Co
     except Vanished:
         return Content(vanished=True)
     except TooLarge as error:
-        return Content(size=error.size, skip=Skip.TOO_LARGE)
+        return Content(size=error.size, skip=SkipReason.TOO_LARGE)
     except OutOfRoot:
-        return Content(skip=Skip.OUT_OF_ROOT)
+        return Content(skip=SkipReason.OUT_OF_ROOT)
     except NotAFile:
-        return Content(skip=Skip.NOT_A_FILE)
+        return Content(skip=SkipReason.NOT_A_FILE)
     except (Unreadable, Unstable) as error:
         return Content(error=str(error))
     if (read.mode & 0o170000 == LINK) != (item.mode == LINK):

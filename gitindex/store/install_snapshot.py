@@ -31,7 +31,7 @@ def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path], downl
     folders: set[Path] = set()
     try:
         atomic.sync_all(set(files.values()))
-        for artifact in portable.artifacts(manifest):
+        for artifact in portable.published_artifacts(manifest):
             target, source = layout.base / artifact.path, files[artifact.path]
             if referenced_hashes.get(artifact.path, artifact.sha256) != artifact.sha256:
                 raise IntegrityError(
@@ -86,7 +86,7 @@ def register_snapshot(layout: Layout, manifest: Manifest) -> Manifest:
 def make_verifier(layout: Layout, manifest: Manifest) -> Verifier:
     """A verifier that knows the files of an install by this process: hashed on arrival, linked since."""
     verifier = Verifier(layout)
-    for artifact in portable.artifacts(manifest):
+    for artifact in portable.published_artifacts(manifest):
         verifier.mark_verified(artifact)
     return verifier
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseLost, StoreCorrupt
 from gitindex.model import manifest as manifest_model
 from gitindex.model import versions
-from gitindex.model.ids import born_ms, ulid
+from gitindex.model.ids import creation_ms, ulid
 from gitindex.model.manifest import Manifest
 from gitindex.store import atomic, clock, replaced, sealed_json, state_file
 from gitindex.store.integrity import Verifier
@@ -66,7 +66,7 @@ def next_id(layout: Layout, proposed: str) -> str:
     For the holder of the lease: without it, another writer may take a higher one meanwhile.
     """
     newest = max(list_ids(layout), default="")
-    return proposed if proposed > newest else ulid(born_ms(newest) + 1)
+    return proposed if proposed > newest else ulid(creation_ms(newest) + 1)
 
 
 def read_active_id(layout: Layout) -> str | None:

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 from gitindex.errors import ForeignStore
-from gitindex.model.foreign import argument
+from gitindex.model.foreign import quote_argument
 from gitindex.store.layout import Layout
 
 _OWN_HOME_HINT = "set GITINDEX_HOME to a directory of your own"
@@ -67,7 +67,7 @@ def _is_group_store(base_stat: os.stat_result) -> bool:
 def _find_group_flaw(path: Path, base_stat: os.stat_result) -> ForeignStore | None:
     if base_stat.st_mode & stat.S_IWOTH:
         return ForeignStore(
-            f"everybody may write the index at {path}", hint=f"chmod o-w {argument(str(path))}"
+            f"everybody may write the index at {path}", hint=f"chmod o-w {quote_argument(str(path))}"
         )
     if base_stat.st_gid not in {os.getegid(), *os.getgroups()}:
         return ForeignStore(
@@ -83,7 +83,8 @@ def _find_control_flaw(layout: Layout, *, private: bool) -> ForeignStore | None:
             continue
         if not stat.S_ISREG(file_stat.st_mode):
             return ForeignStore(
-                f"{path} is no regular file", hint=f"remove {argument(str(layout.base))}, then sync again"
+                f"{path} is no regular file",
+                hint=f"remove {quote_argument(str(layout.base))}, then sync again",
             )
         flaw = (_find_owner_flaw(path, file_stat) or _find_mode_flaw(path, file_stat)) if private else None
         if flaw is not None:
@@ -100,7 +101,9 @@ def _find_owner_flaw(path: Path, file_stat: os.stat_result) -> ForeignStore | No
 def _find_mode_flaw(path: Path, file_stat: os.stat_result) -> ForeignStore | None:
     if not file_stat.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return None
-    return ForeignStore(f"others may write the index at {path}", hint=f"chmod go-w {argument(str(path))}")
+    return ForeignStore(
+        f"others may write the index at {path}", hint=f"chmod go-w {quote_argument(str(path))}"
+    )
 
 
 def _lstat(path: Path) -> os.stat_result | None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitindex.errors import ConfigError, LeaseHeld
-from gitindex.model.foreign import argument, one_line
+from gitindex.model.foreign import escape_line, quote_argument
 from gitindex.trust import pinjson, private_file
 from gitindex.trust.pins import RepositoryTrust
 from gitindex.trust.scopes import Clone, Pins, TrustTransition
@@ -64,8 +64,8 @@ def _rewrite(path: Path, change: Callable[[Pins], Pins]) -> Pins:
                 _replace_file(path, _encode_pins(path, new_pins))
     except OSError as error:
         raise ConfigError(
-            f"cannot write {one_line(str(path))}: {error.strerror}",
-            hint=f"ls -la {argument(str(path.parent))}",
+            f"cannot write {escape_line(str(path))}: {error.strerror}",
+            hint=f"ls -la {quote_argument(str(path.parent))}",
         ) from error
     return new_pins
 
@@ -75,14 +75,14 @@ def _encode_pins(path: Path, pins: Pins) -> bytes:
         return pinjson.encode(pins)
     except MalformedError as error:
         raise ConfigError(
-            f"{one_line(str(path))} cannot hold this: {error}", hint="gitindex trust list"
+            f"{escape_line(str(path))} cannot hold this: {error}", hint="gitindex trust list"
         ) from error
 
 
 def _damaged_error(path: Path, error: MalformedError) -> ConfigError:
     return ConfigError(
-        f"{one_line(str(path))} is damaged: {error}",
-        hint=f"restore {argument(str(path))} or pin the keys again",
+        f"{escape_line(str(path))} is damaged: {error}",
+        hint=f"restore {quote_argument(str(path))} or pin the keys again",
     )
 
 

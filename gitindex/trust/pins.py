@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gitindex.errors import Untrusted, UsageError
-from gitindex.model.foreign import argument, quoted
+from gitindex.model.foreign import quote_argument, quote_text
 from gitindex.trust.keys import PublicKey
 from gitindex.trust.verify import ADD_KEY, TrustPolicy, VerifiedClaim
 
@@ -142,7 +142,9 @@ def set_remote(trust: RepositoryTrust, remote: str, endpoint: str = "") -> Repos
     """Raises UsageError for what is not one printable word: it is shown to the user and kept in a strict file."""
     for what, value in (("remote", remote), ("endpoint", endpoint)):
         if len(value) > MAX_URL or not value.isprintable() or " " in value:
-            raise UsageError(f"the {what} {quoted(value)} is no URL", hint="gitindex trust add --remote URL")
+            raise UsageError(
+                f"the {what} {quote_text(value)} is no URL", hint="gitindex trust add --remote URL"
+            )
     return replace(trust, remote=remote, endpoint=endpoint)
 
 
@@ -203,8 +205,8 @@ def require_policy(trust: RepositoryTrust, remote: str, endpoint: str = "") -> T
         proposed_remote = " ".join(filter(None, (remote, endpoint)))
         pinned_remote = " ".join(filter(None, (trust.remote, trust.endpoint)))
         raise Untrusted(
-            f"the remote is {quoted(proposed_remote)}, but {quoted(pinned_remote)} is pinned for this repository",
-            hint=f"gitindex trust add --remote {argument(remote)}",
+            f"the remote is {quote_text(proposed_remote)}, but {quote_text(pinned_remote)} is pinned for this repository",
+            hint=f"gitindex trust add --remote {quote_argument(remote)}",
             novelties=sorted(remote_changes),
         )
     return trust.policy

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gitindex.errors import ConfigError, Untrusted
-from gitindex.model.foreign import argument, one_line
+from gitindex.model.foreign import escape_line, quote_argument
 
 MAX_BYTES = 4 * 1024 * 1024
 _OPEN_FLAGS = (
@@ -36,9 +36,10 @@ def read(path: Path) -> bytes | None:
         return None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise _untrusted_error(path, "is a link", f"ls -l {argument(str(path))}") from error
+            raise _untrusted_error(path, "is a link", f"ls -l {quote_argument(str(path))}") from error
         raise ConfigError(
-            f"cannot read {one_line(str(path))}: {error.strerror}", hint=f"ls -l {argument(str(path))}"
+            f"cannot read {escape_line(str(path))}: {error.strerror}",
+            hint=f"ls -l {quote_argument(str(path))}",
         ) from error
 
 
@@ -54,14 +55,16 @@ def check_folder(folder: Path) -> None:
 
 def _check_owner(path: Path, file_stat: os.stat_result, is_kind: Callable[[int], bool]) -> None:
     if not is_kind(file_stat.st_mode):
-        raise _untrusted_error(path, "is no ordinary file or folder", f"ls -ld {argument(str(path))}")
+        raise _untrusted_error(path, "is no ordinary file or folder", f"ls -ld {quote_argument(str(path))}")
     if file_stat.st_uid != os.geteuid():
         raise _untrusted_error(path, "belongs to another user", _OWN_HOME_HINT)
     if stat.S_IMODE(file_stat.st_mode) & 0o022:
         raise _untrusted_error(
-            path, "can be written by others", f"check it, then chmod go-w {argument(str(path))}"
+            path, "can be written by others", f"check it, then chmod go-w {quote_argument(str(path))}"
         )
 
 
 def _untrusted_error(path: Path, why: str, hint: str) -> Untrusted:
-    return Untrusted(f"{one_line(str(path))} {why}, so what it says about trust is not believed", hint=hint)
+    return Untrusted(
+        f"{escape_line(str(path))} {why}, so what it says about trust is not believed", hint=hint
+    )

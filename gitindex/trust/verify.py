@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitindex.errors import IncompatibleVersion, Untrusted
-from gitindex.model.foreign import quoted
+from gitindex.model.foreign import quote_text
 from gitindex.trust import claim as claims
 from gitindex.trust import envelope as envelopes
 from gitindex.trust.claim import SnapshotClaim
@@ -96,7 +96,7 @@ def _untrusted_error(envelope: Envelope, policy: TrustPolicy, signers: tuple[Pub
     trusted_lines = [f"{key.id} {key.comment}".strip() for key in policy.usable_keys]
     message = (
         f"signed by too few trusted keys: {len(signers)} of the {policy.threshold} needed. "
-        f"Signed by (as it says): {', '.join(quoted(name, 60) for name in claimed_ids) or 'nobody'}. "
+        f"Signed by (as it says): {', '.join(quote_text(name, 60) for name in claimed_ids) or 'nobody'}. "
         f"Trusted: {', '.join(trusted_lines) or 'nobody'}."
     )
     if revoked_signers or any(name in policy.revoked_ids for name in claimed_ids):

@@ -131,7 +131,7 @@ def test_front_matter_of_brackets_never_reaches_the_yaml_parser(monkeypatch: pyt
     import yaml
 
     note = b"---\n" + b"{" * 16_000 + b"\n---\ntext\n"
-    found = extractionpool.extract_one("note.md", note, IndexSettings())
+    found = extractionpool.extract_file("note.md", note, IndexSettings())
     assert found.entity is None
     assert not found.text_only
     monkeypatch.setattr(yaml, "compose", lambda *_, **__: pytest.fail("composed"))

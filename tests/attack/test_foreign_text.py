@@ -168,7 +168,7 @@ def test_a_hint_about_branches_runs_nothing(tmp_path: Path, name: str):
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40))
 def test_an_argument_is_the_same_word_for_a_shell(text: str):
     """What a hint quotes reaches the command exactly, and is printable on the way."""
-    shown = foreign.argument(text)
+    shown = foreign.quote_argument(text)
     assert shown.isprintable()
     done = subprocess.run(["bash", "-c", f"printf %s {shown}"], capture_output=True, check=True)
     assert done.stdout == text.encode("utf-8", "surrogatepass")
@@ -176,18 +176,18 @@ def test_an_argument_is_the_same_word_for_a_shell(text: str):
 
 @given(st.text())
 def test_a_name_is_one_printable_line(text: str):
-    shown = foreign.quoted(text)
+    shown = foreign.quote_text(text)
     assert shown.replace("\u3000", " ").isprintable()
     assert len(shown) <= 12 * foreign.MAX_NAME
-    assert not COMMANDING.search(foreign.harmless(text).replace("\r\n", "\n"))
+    assert not COMMANDING.search(foreign.escape_controls(text).replace("\r\n", "\n"))
     assert json.loads(foreign.json_text(text)) == text
     assert not COMMANDING.search(foreign.json_text(text))
 
 
 @pytest.mark.parametrize("sign", [*BIDI, *HIDDEN, "\n", "\t", "\x1b", "\x9b", "\x7f"])
 def test_every_sign_that_commands_or_hides_is_spelled(sign: str):
-    assert sign not in foreign.one_line(f"a{sign}b")
-    assert sign not in foreign.quoted(f"a{sign}b")
+    assert sign not in foreign.escape_line(f"a{sign}b")
+    assert sign not in foreign.quote_text(f"a{sign}b")
 
 
 def _repo(repo: GitRepo):

@@ -161,6 +161,6 @@ def test_the_gate_is_decided_before_git_looks(
 
 
 def _no_proof(*_: object) -> object:
-    from gitindex.model.proof import Outcome, Proof, ProofReason
+    from gitindex.model.proof import Proof, ProofOutcome, ProofReason
 
-    return Proof(Outcome.STALE_LOCAL, ProofReason.MISSING_MARKER_DOC, "taken away", False)
+    return Proof(ProofOutcome.STALE_LOCAL, ProofReason.MISSING_MARKER_DOC, "taken away", False)

@@ -90,7 +90,7 @@ def test_an_engine_is_not_closed_under_a_question(indexed: GitRepo) -> None:
 
 def test_syncs_over_mcp_compact(indexed: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     """EN-8, SN-8: a server that only ever syncs does not pile up segments."""
-    most = tiers.MOST_KEPT + 2
+    most = tiers.MAX_LARGE_SEGMENTS + 2
     monkeypatch.setattr(maintenance_due, "OVERDUE_SEGMENTS", most)
     service = Service(environment(), indexed.root)
     layout = codebase(indexed.root).layout

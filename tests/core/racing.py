@@ -10,7 +10,7 @@ from pathlib import Path
 import gitindex.ops.syncing.sync_locked  # noqa: F401 - a sync loads it late, a race must not wait for that
 from gitindex.errors import LeaseHeld
 from gitindex.lifecycle import check, compact, gc
-from gitindex.lifecycle.digest import digest
+from gitindex.lifecycle.digest import compute_digest
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.view.snapshot import open_active
@@ -28,9 +28,9 @@ def read_once(root: Path, home: Path) -> str:
     if view is None:
         return "none"
     with view:
-        first = digest(view)
+        first = compute_digest(view)
         assert check.inspect(view, first) == [], check.inspect(view, first)
-        assert digest(view) == first
+        assert compute_digest(view) == first
     return "read"
 
 

@@ -36,15 +36,15 @@ def test_a_rename_embeds_nothing_anew_and_a_name_counts(tmp_path: Path) -> None:
     here, there = chunks("a.py"), chunks("moved/b.py")
     twin = here[0]._replace(symbol="Other.name")
     cached = Vectors(FakeEmbedder(), VectorCache(tmp_path, "fake"))
-    first, again = cached.of([*here, twin]), cached.of([*there, twin])
+    first, again = cached.embed_chunks([*here, twin]), cached.embed_chunks([*there, twin])
     assert first is not None
     assert np.array_equal(first, again)
     assert cached.embedded == len({(chunk.symbol, chunk.text) for chunk in (*here, twin)})
     for vectors in (Vectors(FakeEmbedder()), Vectors(StaticEmbedder.load())):
-        together = vectors.of([*here, twin])
+        together = vectors.embed_chunks([*here, twin])
         assert together is not None
         assert not np.array_equal(together[0], together[-1])
         for chunk, row in zip((*here, twin), together, strict=True):
-            alone = vectors.of([chunk])
+            alone = vectors.embed_chunks([chunk])
             assert alone is not None
             assert np.array_equal(alone[0], row)

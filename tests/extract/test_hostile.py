@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitindex.extract.extractor import extract
-from gitindex.indexing.extractionpool import extract_one
+from gitindex.indexing.extractionpool import extract_file
 from gitindex.model.settings import IndexSettings
 
 SUFFIXES = [
@@ -48,7 +48,7 @@ HOSTILE = {
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_hostile_bytes(suffix: str) -> None:
     for name, data in HOSTILE.items():
-        found = extract_one(f"a.{suffix}", data, IndexSettings())
+        found = extract_file(f"a.{suffix}", data, IndexSettings())
         assert found.chunks, name
         assert len(found.chunks) <= 2000
 
@@ -83,7 +83,7 @@ def test_torn_sources(suffix: str) -> None:
 
 def test_a_quadratic_parse_is_given_up() -> None:
     """EL-8: 100 kB of quotes keep this grammar busy for minutes."""
-    found = extract_one("a.js", b"'" * 100_000, IndexSettings())
+    found = extract_file("a.js", b"'" * 100_000, IndexSettings())
     assert found.text_only == "time"
     assert found.parse_error
     assert not found.symbols

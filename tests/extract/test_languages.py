@@ -13,7 +13,7 @@ from gitindex.extract.extractor import extract
 from gitindex.extract.identifiers import captured_identifiers
 from gitindex.extract.source_text import Source
 from gitindex.model import postings
-from gitindex.model.rows import SYMBOL_KINDS, Symbol
+from gitindex.model.rows import SYMBOL_KINDS, ExtractedSymbol
 from gitindex.model.settings import IndexSettings
 from tests.extract.facts import SAMPLES, golden, sample_facts
 
@@ -116,7 +116,7 @@ def test_columns_count_code_points() -> None:
     assert found.symbols[0].end_column == 13
 
 
-def _symbols(path: str, text: bytes) -> tuple[Symbol, ...]:
+def _symbols(path: str, text: bytes) -> tuple[ExtractedSymbol, ...]:
     return extract(path, text, SETTINGS).symbols
 
 

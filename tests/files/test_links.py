@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitindex.files.links import LinkEntry, resolve
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 
 TREE: dict[str, LinkEntry] = {
     "a": "file",
@@ -45,29 +45,29 @@ TREE["hop40"] = "file"
         ("l", "d/e\u0301".encode(), "d/é"),
         ("l", b"hop9", "hop40"),
         ("l", b"hop10", "hop40"),
-        ("l", b"hop8", Skip.SYMLINK_LOOP),
-        ("l", b"loop", Skip.SYMLINK_LOOP),
-        ("l", b"ping", Skip.SYMLINK_LOOP),
-        ("l", b"loop/x", Skip.SYMLINK_LOOP),
-        ("l", b"d", Skip.SYMLINK_DIRECTORY),
-        ("l", b"to_d", Skip.SYMLINK_DIRECTORY),
-        ("d/l", b"..", Skip.SYMLINK_DIRECTORY),
-        ("l", b".", Skip.SYMLINK_DIRECTORY),
-        ("l", b"nope", Skip.SYMLINK_BROKEN),
-        ("l", b"a/b", Skip.SYMLINK_BROKEN),
-        ("l", b"a/", Skip.SYMLINK_BROKEN),
-        ("l", b"", Skip.SYMLINK_BROKEN),
-        ("l", b".git/config", Skip.SYMLINK_BROKEN),
-        ("l", b"..", Skip.OUT_OF_ROOT),
-        ("l", b"../top/a", Skip.OUT_OF_ROOT),
-        ("d/l", b"../../a", Skip.OUT_OF_ROOT),
-        ("l", b"/etc/passwd", Skip.OUT_OF_ROOT),
-        ("l", b"away", Skip.OUT_OF_ROOT),
-        ("l", b"above", Skip.OUT_OF_ROOT),
-        ("l", b"\xff", Skip.BAD_PATH),
+        ("l", b"hop8", SkipReason.SYMLINK_LOOP),
+        ("l", b"loop", SkipReason.SYMLINK_LOOP),
+        ("l", b"ping", SkipReason.SYMLINK_LOOP),
+        ("l", b"loop/x", SkipReason.SYMLINK_LOOP),
+        ("l", b"d", SkipReason.SYMLINK_DIRECTORY),
+        ("l", b"to_d", SkipReason.SYMLINK_DIRECTORY),
+        ("d/l", b"..", SkipReason.SYMLINK_DIRECTORY),
+        ("l", b".", SkipReason.SYMLINK_DIRECTORY),
+        ("l", b"nope", SkipReason.SYMLINK_BROKEN),
+        ("l", b"a/b", SkipReason.SYMLINK_BROKEN),
+        ("l", b"a/", SkipReason.SYMLINK_BROKEN),
+        ("l", b"", SkipReason.SYMLINK_BROKEN),
+        ("l", b".git/config", SkipReason.SYMLINK_BROKEN),
+        ("l", b"..", SkipReason.OUT_OF_ROOT),
+        ("l", b"../top/a", SkipReason.OUT_OF_ROOT),
+        ("d/l", b"../../a", SkipReason.OUT_OF_ROOT),
+        ("l", b"/etc/passwd", SkipReason.OUT_OF_ROOT),
+        ("l", b"away", SkipReason.OUT_OF_ROOT),
+        ("l", b"above", SkipReason.OUT_OF_ROOT),
+        ("l", b"\xff", SkipReason.BAD_PATH),
     ],
 )
-def test_each_kind_of_target(at: str, target: bytes, result: str | Skip) -> None:
+def test_each_kind_of_target(at: str, target: bytes, result: str | SkipReason) -> None:
     assert resolve(at, target, TREE.get) == result
 
 
@@ -94,15 +94,15 @@ def test_agrees_with_the_file_system_inside_the_root(tree: dict[str, str | None]
                 entries[name] = ("link", to.encode())
         (root / "start").symlink_to(target)
         found = resolve("start", target.encode(), entries.get)
-        if found is Skip.OUT_OF_ROOT:
+        if found is SkipReason.OUT_OF_ROOT:
             return
         assert found == _asked_kernel(root)
 
 
-def _asked_kernel(root: Path) -> str | Skip:
+def _asked_kernel(root: Path) -> str | SkipReason:
     try:
         os.stat(root / "start")
     except OSError as error:
-        return Skip.SYMLINK_LOOP if error.errno == errno.ELOOP else Skip.SYMLINK_BROKEN
+        return SkipReason.SYMLINK_LOOP if error.errno == errno.ELOOP else SkipReason.SYMLINK_BROKEN
     really = os.path.realpath(root / "start")
-    return Skip.SYMLINK_DIRECTORY if os.path.isdir(really) else os.path.relpath(really, root)
+    return SkipReason.SYMLINK_DIRECTORY if os.path.isdir(really) else os.path.relpath(really, root)

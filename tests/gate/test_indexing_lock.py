@@ -13,7 +13,7 @@ from gitindex import gate
 from gitindex.config import environment
 from gitindex.gate import NonOkReason
 from gitindex.mcp.server import Service
-from gitindex.navigate.remarks import Note, report
+from gitindex.navigate.remarks import CallGraphRemark, render_remarks
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.maintain import index_actions
 from gitindex.store import state_file, steps
@@ -171,14 +171,14 @@ def test_5_read_answers_with_structure(indexed: Codebase) -> None:
 def test_6_notes_are_relevant_ordered_and_capped() -> None:
     """QU-4: filter, then sort by (file, type, symbolId, startLine, detailHash), then cut and say so."""
     mine = [
-        Note("b", "a.py", "x", "s1", 3),
-        Note("a", "a.py", "x", None, None),
-        Note("a", "a.py", "y", "s1", None),
-        Note("a", "a.py", "y", "s1", 9),
-        Note("a", "b.py", "z", "s2", 1),
+        CallGraphRemark("b", "a.py", "x", "s1", 3),
+        CallGraphRemark("a", "a.py", "x", None, None),
+        CallGraphRemark("a", "a.py", "y", "s1", None),
+        CallGraphRemark("a", "a.py", "y", "s1", 9),
+        CallGraphRemark("a", "b.py", "z", "s2", 1),
     ]
-    noise = [Note("a", "elsewhere.py", "x"), Note("a", "a.py", "x", "unknown", 1)]
-    whole = report([*reversed(mine), *noise], {"a.py", "b.py"}, {"s1", "s2"}, 10)
+    noise = [CallGraphRemark("a", "elsewhere.py", "x"), CallGraphRemark("a", "a.py", "x", "unknown", 1)]
+    whole = render_remarks([*reversed(mine), *noise], {"a.py", "b.py"}, {"s1", "s2"}, 10)
     order = [(note["file"], note["type"], note["symbolId"], note["startLine"]) for note in whole["notes"]]
     assert order == [
         ("a.py", "a", "s1", 9),
@@ -189,7 +189,7 @@ def test_6_notes_are_relevant_ordered_and_capped() -> None:
     ]
     assert (whole["notesTruncated"], whole["totalNoteCount"], whole["returnedNoteCount"]) == (False, 5, 5)
     assert whole["warnings"] == []
-    cut = report([*mine, *noise], {"a.py", "b.py"}, {"s1", "s2"}, 2)
+    cut = render_remarks([*mine, *noise], {"a.py", "b.py"}, {"s1", "s2"}, 2)
     assert cut["notes"] == whole["notes"][:2]
     assert (cut["notesTruncated"], cut["totalNoteCount"], cut["returnedNoteCount"]) == (True, 5, 2)
     assert cut["warnings"] == ["CALL_GRAPH_NOTES_TRUNCATED"]

@@ -6,7 +6,7 @@ import pytest
 
 from gitindex import gate
 from gitindex.errors import Gated
-from gitindex.model.proof import Outcome, Proof, ProofReason
+from gitindex.model.proof import Proof, ProofOutcome, ProofReason
 from gitindex.ops.codebase import Codebase
 from tests.gate import forge
 from tests.harness import index, view
@@ -25,7 +25,7 @@ def envelope(codebase: Codebase, **options: bool) -> dict:
 
 def test_a_finished_sync_is_proven(indexed: Codebase) -> None:
     """EN-4: a marker with this root, fingerprint and snapshot id is valid, quickly and thoroughly."""
-    assert proof(indexed) == Proof(Outcome.VALID)
+    assert proof(indexed) == Proof(ProofOutcome.VALID)
     with view(indexed.root) as opened:
         assert opened.is_newest_table_cached()
     with gate.open_gated(indexed) as opened:
@@ -41,13 +41,13 @@ def test_every_publish_carries_its_own_proof(indexed: Codebase, project) -> None
         marker = opened.read_marker()
     assert marker is not None
     assert marker["runId"] == report.snapshot_id
-    assert proof(indexed).outcome is Outcome.VALID
+    assert proof(indexed).outcome is ProofOutcome.VALID
 
 
 def test_a_forged_marker_that_says_the_same_is_valid(indexed: Codebase) -> None:
     """The forge itself is sound: the negative tests below differ from this one in a single field."""
     forge.remark(indexed, forge.good_marker(indexed))
-    assert proof(indexed).outcome is Outcome.VALID
+    assert proof(indexed).outcome is ProofOutcome.VALID
     gate.open_gated(indexed).close()
 
 
@@ -72,7 +72,7 @@ def test_stale_local_for_every_flaw(indexed: Codebase, change: object, reason: P
     marker = {**forge.good_marker(indexed), **change} if isinstance(change, dict) else change
     forge.remark(indexed, marker)
     found = proof(indexed)
-    assert (found.outcome, found.reason) == (Outcome.STALE_LOCAL, reason)
+    assert (found.outcome, found.reason) == (ProofOutcome.STALE_LOCAL, reason)
     answer = envelope(indexed)
     assert (answer["status"], answer["reason"]) == ("not_indexed", "not_indexed")
     assert answer["hints"]["staleLocal"] == {
@@ -94,7 +94,10 @@ def test_any_part_of_the_fingerprint_counts(indexed: Codebase, field: str) -> No
     marker["fingerprint"] = {**marker["fingerprint"], field: "other"}
     forge.remark(indexed, marker)
     found = proof(indexed)
-    assert (found.outcome, found.reason) == (Outcome.FINGERPRINT_MISMATCH, ProofReason.FINGERPRINT_MISMATCH)
+    assert (found.outcome, found.reason) == (
+        ProofOutcome.FINGERPRINT_MISMATCH,
+        ProofReason.FINGERPRINT_MISMATCH,
+    )
     assert field in found.detail
     assert envelope(indexed)["status"] == "requires_reindex"
 
@@ -103,7 +106,7 @@ def test_a_probe_that_fails_changes_no_answer(indexed: Codebase) -> None:
     """EN-4: an unreadable table is probe_failed; the read goes on and carries a diagnostic."""
     forge.break_probe(indexed)
     found = proof(indexed)
-    assert (found.outcome, found.reason) == (Outcome.PROBE_FAILED, ProofReason.PROBE_FAILED)
+    assert (found.outcome, found.reason) == (ProofOutcome.PROBE_FAILED, ProofReason.PROBE_FAILED)
     admission = gate.admit(indexed)
     admission.view.close()
     assert admission.hints["debugProofCheck"]["reason"] == "probe_failed"
@@ -115,7 +118,7 @@ def test_the_root_is_compared_canonically(indexed: Codebase, tmp_path) -> None:
     (tmp_path / "link").symlink_to(indexed.root)
     for spelling in (f"{indexed.root}/", str(tmp_path / "link"), f"{indexed.root}/app/.."):
         forge.remark(indexed, {**forge.good_marker(indexed), "codebasePath": spelling})
-        assert proof(indexed).outcome is Outcome.VALID, spelling
+        assert proof(indexed).outcome is ProofOutcome.VALID, spelling
 
 
 def test_the_quick_proof_notices_every_touch(indexed: Codebase) -> None:

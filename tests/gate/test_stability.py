@@ -13,7 +13,7 @@ import pytest
 from gitindex import gate
 from gitindex.config import environment
 from gitindex.mcp.server import Service
-from gitindex.model.proof import Outcome
+from gitindex.model.proof import ProofOutcome
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.maintain import index_actions
 from tests.gate import forge
@@ -196,10 +196,10 @@ def test_g_an_empty_probe_is_stale_local_not_a_failed_probe(indexed: Codebase) -
     """G: `missing_marker_doc` means the table was read and holds no marker; nothing else means that."""
     forge.remark(indexed, forge.NO_MARKER)
     with view(indexed.root) as opened:
-        assert gate.validate_completion_proof(indexed, opened).outcome is Outcome.STALE_LOCAL
+        assert gate.validate_completion_proof(indexed, opened).outcome is ProofOutcome.STALE_LOCAL
     forge.break_probe(indexed)
     with view(indexed.root) as opened:
-        assert gate.validate_completion_proof(indexed, opened).outcome is Outcome.PROBE_FAILED
+        assert gate.validate_completion_proof(indexed, opened).outcome is ProofOutcome.PROBE_FAILED
 
 
 def test_create_status_search_list_never_flap(project: GitRepo) -> None:

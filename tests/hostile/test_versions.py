@@ -138,7 +138,7 @@ def test_a_store_of_an_older_release_is_upgraded(repo: GitRepo, tmp_path, monkey
     """ST-6: formats are part of a fingerprint, so the older index lies in a store of its own."""
     repo.commit("one", **{"a.py": "def alpha():\n    return 1\n"})
     with monkeypatch.context() as patched:
-        patched.setitem(versions.MATRIX, "facts", versions.Range(1, 1, 1))
+        patched.setitem(versions.MATRIX, "facts", versions.VersionRange(1, 1, 1))
         harness.index(repo.root)
     at = ("--json", "--path", str(repo.root))
     assert harness.cli("search", "alpha", *at).json["status"] == "requires_reindex"
@@ -184,7 +184,7 @@ def test_versions_of_answers_are_no_part_of_a_store(indexed: GitRepo, monkeypatc
     """CF-2: another shape of an answer is no reason to index anything again."""
     before = harness.codebase(indexed.root).fingerprint
     for kind in ("query_answer", "status_answer", "health_answer"):
-        monkeypatch.setitem(versions.MATRIX, kind, versions.Range(1, 2, 2))
+        monkeypatch.setitem(versions.MATRIX, kind, versions.VersionRange(1, 2, 2))
     assert harness.codebase(indexed.root).fingerprint == before
 
 

@@ -85,7 +85,7 @@ def known_traits(language: str) -> set[str]:
     sets = {
         IMPLICIT: language in resolve._IMPLICIT_THIS,
         PACKAGE: language in navigation.PACKAGE_SCOPE,
-        FILES: navigation.family(language) in modules._READERS,
+        FILES: navigation.language_family(language) in modules._PATTERN_RULES,
         MEANING: language in repomap._IMPORTING,
     }
     return {trait for trait, holds in sets.items() if holds}
@@ -263,7 +263,7 @@ def rows_of(path: Path, table: str) -> list[Any]:
 
 def test_the_digest_reads_every_table_and_column(facts_file: Path):
     """SN-10: what the digest does not read may differ between an incremental and a clean build, and nobody notices."""
-    asked = {**digest._FACTS, "call": digest._CALLS}
+    asked = {**digest._FACT_QUERIES, "call": digest._CALL_QUERY}
     for table, columns in columns_of(facts_file).items():
         if table in DERIVED or table == "file":
             continue
@@ -271,7 +271,7 @@ def test_the_digest_reads_every_table_and_column(facts_file: Path):
         missing = [name for name in columns if name != "file" and not re.search(rf"\b{name}\b", asked[table])]
         assert missing == [], f"lifecycle/digest.py does not read {', '.join(missing)} of {table}"
     names = set(chunk_table.table_schema(8).names)
-    assert names == {*digest._CHUNK, *DETERMINED}, (
+    assert names == {*digest._CHUNK_COLUMNS, *DETERMINED}, (
         "lifecycle/digest.py _CHUNK, or DETERMINED if another column says it"
     )
     assert set(segment_facts._DEPENDENT_COLUMNS) | {"meta", "file"} == columns_of(facts_file).keys()

@@ -12,11 +12,11 @@ from gitindex.config import parse
 from gitindex.errors import ConfigError, GitindexError
 from gitindex.extract.embed.embedders import KNOWN, PROVIDERS
 from gitindex.model import skips, textonly
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 from tests.house.graph import REPOSITORY, imports, sources
 
 REASONS = {
-    "Skip": ({member.name for member in Skip}, skips.__name__),
+    "Skip": ({member.name for member in SkipReason}, skips.__name__),
     "textonly": ({name for name in vars(textonly) if name.isupper()}, textonly.__name__),
 }
 

@@ -12,7 +12,7 @@ from gitindex.errors import WorkerFailed
 from gitindex.extract import extractor, sandbox
 from gitindex.extract.sandbox import Sandbox
 from gitindex.indexing import extractionpool
-from gitindex.indexing.batches import batches
+from gitindex.indexing.batches import split_into_batches
 from gitindex.model.rows import Extraction
 from gitindex.model.settings import IndexSettings
 
@@ -24,7 +24,7 @@ def extract_all(files: list[tuple[int, str, bytes]], workers: int) -> list[tuple
     with extractionpool.open_pool(workers, SETTINGS) as pool:
         pending = [
             pool.submit([(path, data) for _, path, data in batch])
-            for batch in batches(files, lambda file: len(file[2]))
+            for batch in split_into_batches(files, lambda file: len(file[2]))
         ]
         extracted = [extraction for batch in pending for extraction in batch.result()]
     return [(number, extraction) for (number, _, _), extraction in zip(files, extracted, strict=True)]
@@ -93,15 +93,15 @@ def test_an_installation_that_cannot_start_processes_says_so(monkeypatch: pytest
 def test_an_idle_process_is_used_again_and_replaced_when_gone() -> None:
     _, path, data = FILES[0]
     expected = extractor.extract(path, data, SETTINGS)
-    assert extractionpool.extract_one(path, data, SETTINGS) == expected
+    assert extractionpool.extract_file(path, data, SETTINGS) == expected
     [(_, box)] = sandbox._idle
     first = box._process
-    assert extractionpool.extract_one(path, data, SETTINGS) == expected
+    assert extractionpool.extract_file(path, data, SETTINGS) == expected
     assert box._process is first
     assert first is not None
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    assert extractionpool.extract_one(path, data, SETTINGS) == expected
+    assert extractionpool.extract_file(path, data, SETTINGS) == expected
     assert box._process is not first
 
 

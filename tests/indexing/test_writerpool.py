@@ -114,7 +114,7 @@ def test_a_stopped_process_costs_no_index(
 ) -> None:
     """It answers nothing, and its lease is kept alive all the while: only a deadline helps."""
     deadly_processes("stop")
-    monkeypatch.setattr(writerpool, "PATIENCE", 3.0)
+    monkeypatch.setattr(writerpool, "ANSWER_TIMEOUT", 3.0)
     harness.index(large.root, tmp_path / "index", **SIDE_BY_SIDE)
     assert segments(large.root, tmp_path / "index") == 1, "written again, in this process"
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.navigate.pagerank import pagerank
-from gitindex.navigate.repomap import tokens
+from gitindex.navigate.repomap import count_tokens
 from tests.gitrepo import GitRepo
 from tests.harness import cli, index
 
@@ -188,7 +188,7 @@ def test_a_dollar_sign_is_part_of_a_name(repo: GitRepo) -> None:
 def test_the_map_keeps_its_budget(ask, budget: int) -> None:
     """QU-3, QU-4: never more tokens than asked for, and the rest is counted."""
     answer = ask("map", "--tokens", str(budget))
-    assert tokens(answer["map"]) == answer["tokens"] <= budget
+    assert count_tokens(answer["map"]) == answer["tokens"] <= budget
     shown = sum(len(file["symbols"]) for file in answer["files"])
     whole = ask("map", "--tokens", "100000")
     every = sum(len(file["symbols"]) for file in whole["files"])

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from gitindex.navigate.exact import Exact, Symbol
+from gitindex.navigate.exact import ExactFacts, SymbolKey
 from gitindex.scip.fact_postings import DEFINITION, QUALITY_SHIFT
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.semantic import describe
@@ -49,8 +49,8 @@ class Rendering:
     """One file of a store in the snapshot format. Columns are code points: the suite's sources are in the BMP."""
 
     def __init__(self, view: SnapshotView, path: str, source: str, links: Links) -> None:
-        self._exact = Exact(view)
-        self._document = self._exact.document(path)
+        self._exact = ExactFacts(view)
+        self._document = self._exact.load_document(path)
         self._infos = describe.read(view.scip.hover(path))
         self._lines = source.split("\n")
         self._links = links
@@ -96,8 +96,8 @@ class Rendering:
             for at, line in enumerate(text.decode().split("\n")):
                 cut = line if len(line) <= _MOST else f"{line[:_MOST]}..."
                 out.append(f"{indent}{'            > ' if at else 'documentation '}{cut}")
-        known = self._document.symbol(item.symbol)
-        for target, flags in sorted(self._links.by_symbol.get(known.hash, ())) if not known.local else ():
+        known = self._document.symbol_for(item.symbol)
+        for target, flags in sorted(self._links.by_symbol.get(known.hash, ())) if not known.is_local else ():
             words = " implementation" * bool(flags & describe.IMPLEMENTATION)
             words += " reference" * bool(flags & describe.REFERENCE)
             words += " type_definition" * bool(flags & describe.TYPE_DEFINITION)
@@ -120,8 +120,8 @@ class Rendering:
         return starts, ends
 
     def _name(self, number: int) -> str:
-        known: Symbol = self._document.symbol(number)
-        if known.local:
+        known: SymbolKey = self._document.symbol_for(number)
+        if known.is_local:
             return f"local {known.number}"
         return _short(self._exact.scip.name(known.hash) or b"?").replace("\n", "|")
 

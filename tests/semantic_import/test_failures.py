@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from gitindex.lifecycle import check
-from gitindex.lifecycle.digest import digest
+from gitindex.lifecycle.digest import compute_digest
 from gitindex.ops.exact import refresh_jobs
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.semantic.indexers.adapter import Diagnosis
@@ -42,7 +42,13 @@ def everything(project: Project) -> tuple[Any, ...]:
         assert check.inspect(view) == []
         documents = {item.path: (item.blob, item.digest) for item in view.scip.documents()}
         places = sorted(view.scip.positions(DISC))
-        return manifests.read_active_id(layout), digest(view), documents, places, view.manifest.semantic
+        return (
+            manifests.read_active_id(layout),
+            compute_digest(view),
+            documents,
+            places,
+            view.manifest.semantic,
+        )
 
 
 class Failure(NamedTuple):

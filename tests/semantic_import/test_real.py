@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.config import Environment
-from gitindex.navigate.fact_queries import CALLABLES, CONTAINERS, Definition
+from gitindex.navigate.fact_queries import CALLABLES, CONTAINERS, DefinitionSite
 from gitindex.navigate.layer import Layers
 from gitindex.ops.answers.gated_read import ReadOptions, open_reading
 from gitindex.ops.codebase import Codebase, open_codebase
@@ -158,11 +158,11 @@ def compare_references(layers: Layers, truth: Truth, stored: Stored) -> tuple[in
     """Where something is defined: exactly the references the raw file has, but for contradicted ones."""
     asked = answered = 0
     for place in sample(truth):
-        if not layers.meaning(*place) or place in stored.unsure:
+        if not layers.find_definitions_at(*place) or place in stored.unsure:
             continue  # a file as a whole has no width to point at
         wanted = set().union(*(truth.references[name] for name in truth.targets(place)))
-        answer = layers.references(layers.meaning(*place))
-        exact = {item[:3] for item in answer.found if item.precision == "semantic"}
+        answer = layers.find_references(layers.find_definitions_at(*place))
+        exact = {item[:3] for item in answer.proven if item.precision == "semantic"}
         assert exact <= wanted, (place, sorted(exact - wanted)[:5])
         assert wanted - exact <= stored.unsure, (place, sorted(wanted - exact - stored.unsure)[:5])
         asked, answered = asked + 1, answered + len(exact)
@@ -173,7 +173,7 @@ def compare_calls(layers: Layers, truth: Truth, stored: Stored, calls: Calls | N
     """Callers of every definition: its references at which an independent parser sees a call. None: text decides."""
     edges = 0
     for place in sorted(truth.defined_at):
-        for target in layers.meaning(*place)[:1]:
+        for target in layers.find_definitions_at(*place)[:1]:
             if target.place != place or place in stored.unsure:
                 continue
             references = set().union(*(truth.references[name] for name in truth.defined_at[place]))
@@ -206,7 +206,7 @@ def sample(truth: Truth) -> list[Place]:
     return ranked[:50] + random.Random(3).sample(ranked[50:], min(250, len(ranked) - 50))
 
 
-def _function(caller: Definition | None) -> str:
+def _function(caller: DefinitionSite | None) -> str:
     """The function or class that calls. To us a constant calls what its value does; to Python its surroundings do."""
     if caller is None or caller.kind in CALLABLES | CONTAINERS:
         return caller.qualified_name if caller else ""

@@ -11,7 +11,7 @@ import pytest
 from gitindex.errors import SemanticError, UsageError
 from gitindex.lifecycle import check
 from gitindex.lifecycle.compact import compact, compact_runs
-from gitindex.lifecycle.digest import digest
+from gitindex.lifecycle.digest import compute_digest
 from gitindex.model.ids import ulid
 from gitindex.ops.exact import refresh_jobs
 from gitindex.scip.symbol_grammar import hash64
@@ -43,12 +43,12 @@ def test_a_refresh_publishes_documents_beside_the_facts(project: Project):
     """SE-7: one semantic segment in an ordinary publish; the view of everything else is unchanged."""
     project.sync()
     with open_active(project.codebase.layout) as view:
-        before = digest(view)
+        before = compute_digest(view)
     report = project.refresh()
     assert (report.status, [item.outcome for item in report.contexts]) == ("ok", ["refreshed"])
     assert places(project) == [("report.py", 1, 20), ("report.py", 5, 12), ("shapes.py", 6, 7)]
     with open_active(project.codebase.layout) as view:
-        assert digest(view) == before
+        assert compute_digest(view) == before
         assert check.inspect(view) == []
         assert view.manifest.segments[-1].kind == EXACT_KIND
         (entry,) = view.manifest.semantic
@@ -120,14 +120,14 @@ def test_compaction_keeps_documents_and_the_digest(project: Project):
         project.refresh()
     layout = project.codebase.layout
     with open_active(layout) as view:
-        before = digest(view), all_documents(project), places(project)
+        before = compute_digest(view), all_documents(project), places(project)
         names = dict(view.scip.find_by_short_name("Disc"))
         related = view.scip.find_related(hash64(symbol("shapes", "Shape#area().").encode()))
     assert related
     compact(layout)
     with open_active(layout) as view:
         assert len(view.manifest.segments) == 1
-        assert (digest(view), all_documents(project), places(project)) == before
+        assert (compute_digest(view), all_documents(project), places(project)) == before
         assert dict(view.scip.find_by_short_name("Disc")) == names
         assert view.scip.find_related(hash64(symbol("shapes", "Shape#area().").encode())) == related
         assert check.inspect(view) == []
@@ -150,12 +150,12 @@ def test_merged_deltas_go_on_hiding_older_documents(project: Project):
     project.refresh()
     layout = project.codebase.layout
     with open_active(layout) as view:
-        before = digest(view), all_documents(project), places(project)
+        before = compute_digest(view), all_documents(project), places(project)
     assert set(before[1]) == {"other.py", "shapes.py"}
     compact_runs(layout, lambda view: [range(first, len(view.manifest.segments))])
     with open_active(layout) as view:
         assert len(view.manifest.segments) == first + 1
-        assert (digest(view), all_documents(project), places(project)) == before
+        assert (compute_digest(view), all_documents(project), places(project)) == before
         assert check.inspect(view) == []
     (again,) = project.refresh().contexts
     assert again.outcome == "current"

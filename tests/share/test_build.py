@@ -9,7 +9,7 @@ import pytest
 
 from gitindex.errors import ConfigError, NotARepository, RemoteUnavailable
 from gitindex.lifecycle import retention
-from gitindex.lifecycle.digest import digest
+from gitindex.lifecycle.digest import compute_digest
 from gitindex.ops.sharing import build as building
 from gitindex.ops.sharing.build import build
 from gitindex.ops.sharing.build_area import find_build, open_build_area
@@ -27,7 +27,7 @@ def digest_of_build(repo: GitRepo, environment, rev: str = "HEAD"):
     with SnapshotView(
         codebase.layout, find_build(codebase, at.commit or ""), None, Verifier(codebase.layout)
     ) as view:
-        return digest(view)
+        return compute_digest(view)
 
 
 def test_equals_a_clean_checkout(team: Team):

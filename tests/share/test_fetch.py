@@ -12,7 +12,7 @@ from gitindex.gate import validate_completion_proof
 from gitindex.lifecycle import compact
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Origin
-from gitindex.model.proof import Outcome
+from gitindex.model.proof import ProofOutcome
 from gitindex.ops.answers.answer_truths import assess_truth
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain.audit import audit
@@ -269,10 +269,12 @@ def test_a_published_snapshot_serves_as_it_is(team: Team, monkeypatch: pytest.Mo
         assert (found["status"], found["trust"]["origin"]) == ("ok", "fetched")
         open_codebase(repo.root, team.mate).layout.checksum_cache.unlink(missing_ok=True)
     with harness.view(repo.root, team.mate.home) as view:
-        assert validate_completion_proof(open_codebase(repo.root, team.mate), view).outcome == Outcome.VALID
+        assert (
+            validate_completion_proof(open_codebase(repo.root, team.mate), view).outcome == ProofOutcome.VALID
+        )
     elsewhere = open_codebase(team.origin.root, team.mate)
     with harness.view(repo.root, team.mate.home) as view:
-        assert validate_completion_proof(elsewhere, view).outcome == Outcome.STALE_LOCAL
+        assert validate_completion_proof(elsewhere, view).outcome == ProofOutcome.STALE_LOCAL
     assert harness.index(repo.root, team.mate.home).noop
     compact.compact_runs(open_codebase(repo.root, team.mate).layout, lambda _: [range(1)])
     assert harness.cli("search", "alpha", "--json", "--path", str(repo.root)).json["status"] == "ok"

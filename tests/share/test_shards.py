@@ -8,7 +8,7 @@ import pytest
 
 from gitindex.errors import PublishBlocked, UsageError
 from gitindex.lifecycle import check
-from gitindex.lifecycle.digest import digest
+from gitindex.lifecycle.digest import compute_digest
 from gitindex.ops.sharing.build_area import find_build, open_build_area
 from gitindex.ops.sharing.build_options import Shard
 from gitindex.ops.sharing.merge import merge
@@ -43,7 +43,7 @@ def test_merged_shards_equal_a_whole_build(team: Team):
     manifest = find_build(codebase, at.commit or "")
     clone = team.clone()
     with SnapshotView(codebase.layout, manifest, None, Verifier(codebase.layout)) as view:
-        found = digest(view)
+        found = compute_digest(view)
         assert check.inspect(view, found) == []
     assert found == team.clean(clone)
     assert team.push().manifest == "created"

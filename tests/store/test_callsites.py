@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitindex.lifecycle import compact
 from gitindex.model import callsites
 from gitindex.model.records import FileRecord
-from gitindex.model.rows import Call, Extraction
+from gitindex.model.rows import ExtractedCall, Extraction
 from gitindex.navigate import fact_queries
 from gitindex.segment.facts import Facts, FactsWriter
 from gitindex.view.snapshot import SnapshotView
@@ -22,32 +22,36 @@ names = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampl
     ["save", "länge", "保存", "a\nb", "a\0b", 'say "so"', "[]", ",", "\\", "\u2028", "\N{PILE OF POO}", ""]
 )
 numbers = st.integers(0, 300) | st.integers(0, 70_000) | st.integers(0, 2**32 - 2)
-calls = st.builds(Call, names, names | st.just(""), numbers, numbers, st.just(-1) | numbers)
+calls = st.builds(ExtractedCall, names, names | st.just(""), numbers, numbers, st.just(-1) | numbers)
 
 
 @settings(deadline=None)
 @given(st.lists(calls, max_size=30))
-def test_packed_calls_come_back(found: list[Call]):
+def test_packed_calls_come_back(found: list[ExtractedCall]):
     of, packed = callsites.pack(found)
     assert list(callsites.unpack(*packed)) == found
     assert set(of) == {call.callee for call in found}
     for name, number in of.items():
-        some = callsites.named(name, number, packed.receivers, packed.places)
+        some = callsites.unpack_named(name, number, packed.receivers, packed.places)
         assert list(some) == [call for call in found if call.callee == name]
 
 
 @pytest.mark.parametrize("count", [255, 256, 257, 65_536, 65_537])
 def test_more_names_than_a_narrow_column_numbers(count: int):
-    found = [Call(f"f{at}", f"r{at}", at + 1, 1, at - 1) for at in range(count)] + [Call("f0", "", 1, 1, -1)]
+    found = [ExtractedCall(f"f{at}", f"r{at}", at + 1, 1, at - 1) for at in range(count)] + [
+        ExtractedCall("f0", "", 1, 1, -1)
+    ]
     of, packed = callsites.pack(found)
     assert list(callsites.unpack(*packed)) == found
     last = f"f{count - 1}"
-    assert [*callsites.named(last, of[last], packed.receivers, packed.places)] == [found[-2]]
-    assert [*callsites.named("f0", of["f0"], packed.receivers, packed.places)] == [found[0], found[-1]]
+    assert [*callsites.unpack_named(last, of[last], packed.receivers, packed.places)] == [found[-2]]
+    assert [*callsites.unpack_named("f0", of["f0"], packed.receivers, packed.places)] == [found[0], found[-1]]
 
 
 def test_the_form_is_the_same_on_every_machine():
-    _, packed = callsites.pack([Call("save", "self.repo", 3, 11, -1), Call("löschen", "", 258, 1, 0)])
+    _, packed = callsites.pack(
+        [ExtractedCall("save", "self.repo", 3, 11, -1), ExtractedCall("löschen", "", 258, 1, 0)]
+    )
     assert packed.callees == '["save","löschen"]'
     assert packed.receivers == '["self.repo",""]'
     assert packed.places == b"\2\0\0\0B\0\1B\0\1H\3\0\2\1B\x0b\1B\0\1"
@@ -55,14 +59,17 @@ def test_the_form_is_the_same_on_every_machine():
 
 def test_a_copy_keeps_the_calls_of_living_files(tmp_path: Path):
     """SN-8: also where there are more rows than one statement takes."""
-    made = {f"{at}.py": [Call(f"f{each}", "", each, at, -1) for each in range(1, 70)] for at in range(1, 5)}
+    made = {
+        f"{at}.py": [ExtractedCall(f"f{each}", "", each, at, -1) for each in range(1, 70)]
+        for at in range(1, 5)
+    }
     old, new = tmp_path / "old.sqlite", tmp_path / "new.sqlite"
     writer = FactsWriter(old, "old")
     for path, found in made.items():
         writer.add(_record(path), _extraction(found))
     writer.finish()
     writer = FactsWriter(new, "new")
-    writer.add(_record("first.py"), _extraction([Call("f7", "first", 1, 1, -1)]))
+    writer.add(_record("first.py"), _extraction([ExtractedCall("f7", "first", 1, 1, -1)]))
     writer.copy(old, ["2.py", "4.py"])
     writer.finish()
     opened = Facts(new)
@@ -71,7 +78,7 @@ def test_a_copy_keeps_the_calls_of_living_files(tmp_path: Path):
             "SELECT path, callees, receivers, places FROM call c JOIN file f ON f.id = c.file"
         )
         kept = {str(path): list(callsites.unpack(*row)) for path, *row in packed}  # type: ignore[arg-type]
-        assert kept.pop("first.py") == [Call("f7", "first", 1, 1, -1)]
+        assert kept.pop("first.py") == [ExtractedCall("f7", "first", 1, 1, -1)]
         assert kept == {path: made[path] for path in ("2.py", "4.py")}
         rows = opened.query(
             "SELECT path FROM callee n JOIN file f ON f.id = n.file WHERE name = 'f7' ORDER BY 1"
@@ -131,5 +138,5 @@ def _record(path: str) -> FileRecord:
     return FileRecord(path, "b" * 40, "b" * 40, False, 1, "")
 
 
-def _extraction(found: list[Call]) -> Extraction:
+def _extraction(found: list[ExtractedCall]) -> Extraction:
     return Extraction("python", False, 1, "", (), (), tuple(found), (), (), None)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.lifecycle import gc, retention
-from gitindex.lifecycle.retention import KEEP_AT_LEAST, KEEP_YOUNGER_MS, Snapshot
-from gitindex.model.ids import born_ms, ulid
+from gitindex.lifecycle.retention import KEEP_AT_LEAST, KEEP_YOUNGER_MS, SnapshotEntry
+from gitindex.model.ids import creation_ms, ulid
 from gitindex.model.moment import Moment, elapsed_ms
 from gitindex.store import clock, manifests, replaced
 from gitindex.store.layout import Layout
@@ -59,14 +59,14 @@ def test_no_clock_takes_what_was_replaced_just_now(history: list[tuple[int, int,
     """SN-9: within one run of the machine exactly ten minutes of true time count; the active one and the newest five
     stay in any case. A restart ends every reader, so there the wall clock may decide."""
     world = World()
-    snapshots: list[Snapshot] = []
+    snapshots: list[SnapshotEntry] = []
     truth: list[tuple[int, int]] = []  # when each was replaced, and in which run of the machine
     for number, event in enumerate(history):
         world.live(event)
         if snapshots:
             snapshots[-1] = replace(snapshots[-1], replaced=world.read())
             truth.append((world.true_ms, world.boot))
-        snapshots.append(Snapshot(ulid(number)))
+        snapshots.append(SnapshotEntry(ulid(number)))
     world.live(after)
     active = snapshots[-1].id
     kept = retention.find_retained(snapshots, active, world.read())
@@ -82,12 +82,12 @@ def test_no_clock_takes_what_was_replaced_just_now(history: list[tuple[int, int,
 def test_nothing_is_kept_for_years(history: list[tuple[int, int, bool]], between):
     """SN-9: whatever the clocks showed, two collections that are ten minutes of one run apart leave five."""
     world = World()
-    snapshots: list[Snapshot] = []
+    snapshots: list[SnapshotEntry] = []
     for number, event in enumerate(history):
         world.live(event)
         if snapshots:
             snapshots[-1] = replace(snapshots[-1], replaced=world.read())
-        snapshots.append(Snapshot(ulid(number)))
+        snapshots.append(SnapshotEntry(ulid(number)))
     for event in between:
         world.live(event)
     active = snapshots[-1].id
@@ -109,9 +109,11 @@ def test_what_was_never_active_is_not_kept():
     """SN-9, SN-4: above the active one only what was active before (a build area goes back to an earlier build)."""
     ids = [ulid(number) for number in range(4)]
     now = Moment(0, "b", 10)
-    dead = Snapshot(ids[3])
-    earlier = Snapshot(ids[2], now)
-    kept = retention.find_retained([Snapshot(ids[0], now), Snapshot(ids[1]), earlier, dead], ids[1], now)
+    dead = SnapshotEntry(ids[3])
+    earlier = SnapshotEntry(ids[2], now)
+    kept = retention.find_retained(
+        [SnapshotEntry(ids[0], now), SnapshotEntry(ids[1]), earlier, dead], ids[1], now
+    )
     assert kept == set(ids[:3])
 
 
@@ -149,30 +151,30 @@ def test_a_long_life_ends_with_ten_minutes(repo: GitRepo, monkeypatch: pytest.Mo
     with monkeypatch.context() as yesterday:
         yesterday.setattr(time, "time_ns", lambda: real() - DAY * 1_000_000)
         layout = history(repo, 9)
-    assert all(born_ms(name) < real() // 1_000_000 - DAY // 2 for name in manifests.list_ids(layout))
+    assert all(creation_ms(name) < real() // 1_000_000 - DAY // 2 for name in manifests.list_ids(layout))
     ran = harness.cli("gc", "--json", "--path", str(repo.root))
     assert (ran.code, len(ran.json["kept"])) == (0, 9)
-    assert len(gc.collect(layout, now=shifted(0, 10 * MINUTE)).plan.kept) == KEEP_AT_LEAST
+    assert len(gc.collect(layout, now=shifted(0, 10 * MINUTE)).plan.retained) == KEEP_AT_LEAST
     assert harness.audited(repo.root).is_clean
 
 
 def test_the_clock_goes_back_two_hours(repo: GitRepo):
     """SN-9: everything that is young stays; it is collected after ten minutes, not after two hours."""
     layout = history(repo, 7)
-    assert len(gc.collect(layout, now=shifted(-120 * MINUTE)).plan.kept) == 7
-    assert len(gc.collect(layout, now=shifted(-110 * MINUTE, 10 * MINUTE)).plan.kept) == KEEP_AT_LEAST
+    assert len(gc.collect(layout, now=shifted(-120 * MINUTE)).plan.retained) == 7
+    assert len(gc.collect(layout, now=shifted(-110 * MINUTE, 10 * MINUTE)).plan.retained) == KEEP_AT_LEAST
 
 
 def test_the_clock_goes_far_ahead(repo: GitRepo):
     """SN-9: years on the wall clock within seconds of this machine collect nothing; so do a restart in between and a
     clock that was put right."""
     layout = history(repo, 7)
-    assert len(gc.collect(layout, now=shifted(4000 * DAY)).plan.kept) == 7
+    assert len(gc.collect(layout, now=shifted(4000 * DAY)).plan.retained) == 7
     ahead = replace(shifted(4000 * DAY), boot="an earlier start")
     for name in manifests.list_ids(layout)[1:]:
         set_replaced(layout, name, ahead)
-    assert len(gc.collect(layout).plan.kept) == 7
-    assert len(gc.collect(layout, now=shifted(10 * MINUTE, 10 * MINUTE)).plan.kept) == KEEP_AT_LEAST
+    assert len(gc.collect(layout).plan.retained) == 7
+    assert len(gc.collect(layout, now=shifted(10 * MINUTE, 10 * MINUTE)).plan.retained) == KEEP_AT_LEAST
 
 
 def test_a_store_of_an_older_release(repo: GitRepo):
@@ -180,12 +182,12 @@ def test_a_store_of_an_older_release(repo: GitRepo):
     layout = history(repo, 7)
     for name in manifests.list_ids(layout):
         layout.replaced_record(name).unlink(missing_ok=True)
-    assert len(gc.plan(layout, shifted(9 * MINUTE)).kept) == 7
-    assert len(gc.plan(layout, shifted(11 * MINUTE)).kept) == KEEP_AT_LEAST
-    assert len(gc.collect(layout, now=shifted(-120 * MINUTE)).plan.kept) == 7
+    assert len(gc.plan(layout, shifted(9 * MINUTE)).retained) == 7
+    assert len(gc.plan(layout, shifted(11 * MINUTE)).retained) == KEEP_AT_LEAST
+    assert len(gc.collect(layout, now=shifted(-120 * MINUTE)).plan.retained) == 7
     assert all(replaced.read_replaced_at(layout, name) for name in manifests.list_ids(layout)[1:])
     later = shifted(-110 * MINUTE, 10 * MINUTE)
-    assert len(gc.collect(layout, now=later).plan.kept) == KEEP_AT_LEAST
+    assert len(gc.collect(layout, now=later).plan.retained) == KEEP_AT_LEAST
 
 
 def test_a_damaged_note_says_nothing(repo: GitRepo):
@@ -195,4 +197,4 @@ def test_a_damaged_note_says_nothing(repo: GitRepo):
     for name, content in zip(manifests.list_ids(layout)[1:], bad, strict=True):
         layout.replaced_record(name).write_bytes(content)
         assert replaced.read_replaced_at(layout, name) is None
-    assert len(gc.plan(layout, clock.read_clock()).kept) == 7
+    assert len(gc.plan(layout, clock.read_clock()).retained) == 7

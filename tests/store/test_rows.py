@@ -128,7 +128,7 @@ def test_the_vector_cache_is_bounded_and_forgets_the_least_recent(tmp_path):
 
     from gitindex.indexing.vectors import VectorCache
 
-    cache = VectorCache(tmp_path, "model@1", bound=3)
+    cache = VectorCache(tmp_path, "model@1", max_vectors=3)
     names = [ids.sha256_hex(bytes([at])) for at in range(5)]
     for at, name in enumerate(names[:3]):
         cache.put({name: np.full(4, at, np.float32)})
@@ -146,8 +146,8 @@ def test_the_vector_cache_is_bounded_and_forgets_the_least_recent(tmp_path):
     with sqlite3.connect(next(tmp_path.glob("*.sqlite"))) as db:
         db.execute("UPDATE vector SET row = zeroblob(length(row))")
     db.close()
-    assert VectorCache(tmp_path, "model@1", bound=3).get(names) == {}
-    assert VectorCache(tmp_path, "model@2", bound=3).get(names) == {}, "another model, another cache"
+    assert VectorCache(tmp_path, "model@1", max_vectors=3).get(names) == {}
+    assert VectorCache(tmp_path, "model@2", max_vectors=3).get(names) == {}, "another model, another cache"
 
 
 def test_a_manifest_reads_back_as_written(repo: GitRepo):

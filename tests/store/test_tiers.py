@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.lifecycle import compact, tiers
-from gitindex.lifecycle.tiers import Weight
+from gitindex.lifecycle.tiers import SegmentUsage
 from tests import harness
 from tests.core.test_parity import some_runs
 from tests.gitrepo import GitRepo
 from tests.hostile.midway import once_at
 
 weights = st.builds(
-    lambda size, rows, dead, graves: Weight(size, rows, rows * dead // 100, graves=graves),
+    lambda size, rows, dead, graves: SegmentUsage(size, rows, rows * dead // 100, tombstones=graves),
     st.integers(0, 10**9),
     st.integers(0, 10**6),
     st.integers(0, 100),
@@ -28,26 +28,32 @@ weights = st.builds(
 @given(st.lists(weights, max_size=70))
 def test_a_plan_ends_with_few_segments_and_few_graves(given_weights):
     """SN-8: runs are ordered and disjoint; what stays is large and mostly alive, or alone between such."""
-    runs = tiers.runs(given_weights)
+    runs = tiers.choose_runs(given_weights)
     merged = [at for run in runs for at in run]
     assert merged == sorted(set(merged))
     stays = [at for at in range(len(given_weights)) if at not in merged]
-    assert len(stays) + len(runs) <= 2 * tiers.MOST_KEPT + 1
+    assert len(stays) + len(runs) <= 2 * tiers.MAX_LARGE_SEGMENTS + 1
     total = sum(weight.size for weight in given_weights)
     neighbours = [at for at in stays if at + 1 in stays]
     for at in neighbours:  # of two that stay side by side one at least is large
         pair = given_weights[at], given_weights[at + 1]
-        assert any(one.size * tiers.LARGE >= total and one.dead <= tiers.MOST_DEAD for one in pair)
+        assert any(
+            one.size * tiers.LARGE_DIVISOR >= total and one.dead <= tiers.MAX_DEAD_FRACTION for one in pair
+        )
 
 
 def test_a_large_segment_stays_until_most_of_it_is_dead():
-    base, small = Weight(1000, 100, 50), Weight(10, 5)
-    assert tiers.runs([base, small, small, small]) == [range(1, 4)]
-    assert tiers.runs([Weight(1000, 100, 51), small, small]) == [range(3)]
-    assert tiers.runs([base, Weight(900, documents=10, dead_documents=6), small]) == [range(1, 3)]
-    assert tiers.runs([base, small, base, small, small]) == [range(3, 5)]
-    assert tiers.runs([base, small]) == []
-    assert tiers.runs([Weight(1000, 10**6, 10**5, graves=tiers.MOST_GRAVES + 1), small]) == [range(2)]
+    base, small = SegmentUsage(1000, 100, 50), SegmentUsage(10, 5)
+    assert tiers.choose_runs([base, small, small, small]) == [range(1, 4)]
+    assert tiers.choose_runs([SegmentUsage(1000, 100, 51), small, small]) == [range(3)]
+    assert tiers.choose_runs([base, SegmentUsage(900, documents=10, dead_documents=6), small]) == [
+        range(1, 3)
+    ]
+    assert tiers.choose_runs([base, small, base, small, small]) == [range(3, 5)]
+    assert tiers.choose_runs([base, small]) == []
+    assert tiers.choose_runs(
+        [SegmentUsage(1000, 10**6, 10**5, tombstones=tiers.MAX_KEPT_TOMBSTONES + 1), small]
+    ) == [range(2)]
 
 
 @pytest.fixture
@@ -111,7 +117,7 @@ def test_large_segments_keep_every_byte(repo: GitRepo, tmp_path: Path, monkeypat
     assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
     assert compact.compact_deltas(layout) is None
     assert harness.index(repo.root).noop
-    monkeypatch.setattr(tiers, "MOST_DEAD", 0.05)
+    monkeypatch.setattr(tiers, "MAX_DEAD_FRACTION", 0.05)
     assert compact.compact_deltas(layout) is not None
     with harness.view(repo.root) as view:
         assert base not in view.manifest.segments, "a base that is mostly dead is written anew"

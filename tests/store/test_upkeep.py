@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gitindex.errors import LeaseHeld
 from gitindex.lifecycle import compact, gc, maintenance_due, retention
-from gitindex.model.ids import born_ms, ulid
+from gitindex.model.ids import creation_ms, ulid
 from gitindex.model.moment import Moment
 from gitindex.ops.syncing import maintenance
 from gitindex.store import manifests
@@ -26,17 +26,17 @@ times = st.integers(0, 2**46)
 def test_ids_carry_their_time(stamp):
     """SN-9: staging that nobody owns expires by its name; what is no id counts as ancient."""
     found = ulid(stamp)
-    assert born_ms(found) == stamp
+    assert creation_ms(found) == stamp
     assert not retention.is_expired_staging(found, Moment(stamp + retention.STAGING_TTL_MS))
     assert retention.is_expired_staging(found, Moment(stamp + retention.STAGING_TTL_MS + 1))
     assert not retention.is_expired_staging(found, Moment(stamp - retention.STAGING_TTL_MS - 1))
-    assert born_ms("lost+found") == 0
+    assert creation_ms("lost+found") == 0
 
 
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 10**9), min_size=2, max_size=8))
 def test_ids_sort_by_time(stamps):
-    assert [born_ms(found) for found in sorted(map(ulid, stamps))] == sorted(stamps)
+    assert [creation_ms(found) for found in sorted(map(ulid, stamps))] == sorted(stamps)
 
 
 def history(repo: GitRepo, count: int) -> None:
@@ -143,12 +143,12 @@ def test_overdue_is_a_matter_of_counts(repo: GitRepo, monkeypatch: pytest.Monkey
     """SN-8, IDX.MUST.007."""
     history(repo, 3)
     with harness.view(repo.root) as view:
-        assert not maintenance_due.overdue(view.manifest)
+        assert not maintenance_due.is_overdue(view.manifest)
         monkeypatch.setattr(maintenance_due, "OVERDUE_SEGMENTS", 3)
-        assert maintenance_due.overdue(view.manifest)
+        assert maintenance_due.is_overdue(view.manifest)
         monkeypatch.undo()
         monkeypatch.setattr(maintenance_due, "OVERDUE_TOMBSTONES", 1)
-        assert maintenance_due.overdue(view.manifest)
+        assert maintenance_due.is_overdue(view.manifest)
 
 
 def test_repair_rebuilds_only_what_was_damaged(repo: GitRepo):

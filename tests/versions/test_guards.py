@@ -30,12 +30,12 @@ def test_what_a_version_stands_for_is_recorded(item: Guard):
 def test_every_version_has_a_guard():
     """A new constant of the table needs samples in `content.py` or `stored.py`, a new kind of answer a command below."""
     constants = {name for name in vars(versions) if name.isupper() and not name.startswith("_")} - {"MATRIX"}
-    kinds = {f'MATRIX["{kind}"]' for kind in versions.written()}
+    kinds = {f'MATRIX["{kind}"]' for kind in versions.stored_versions()}
     missing = sorted((constants | kinds) - {item.constant for item in GUARDS} - ELSEWHERE)
     assert missing == [], (
         f"add samples for {', '.join(missing)} to tests/versions, then run `{guard.COMMAND}`"
     )
-    not_stored = {kind for kind in versions.MATRIX if kind not in versions.written()}
+    not_stored = {kind for kind in versions.MATRIX if kind not in versions.stored_versions()}
     assert not_stored == {kind for kind, _ in answers.COMMANDS.values()}
     assert set(guard.read_recorded()) == {item.constant for item in GUARDS}, f"run `{guard.COMMAND}`"
 

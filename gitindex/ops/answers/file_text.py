@@ -11,7 +11,7 @@ from gitindex.files.stableread import stable_read
 from gitindex.model.ids import blob_id
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import MAX_FILE_BYTES
-from gitindex.navigate.text import Indexed, decoded
+from gitindex.navigate.text import IndexedText, decode_text
 from gitindex.ops.answers.answer_budget import fit_text
 from gitindex.ops.answers.gated_read import Reading, ReadOptions, explain_past_end, open_reading
 from gitindex.ops.codebase import Codebase
@@ -67,7 +67,7 @@ def read_file(
         return _render_answer(read, record, indexed, "index", worktree_state, first, last, whole)
 
 
-def _read_worktree(codebase: Codebase, record: FileRecord) -> tuple[str, Indexed | None]:
+def _read_worktree(codebase: Codebase, record: FileRecord) -> tuple[str, IndexedText | None]:
     """same | modified | missing | unreadable, and the text as it is now."""
     try:
         with Root(codebase.root) as root:
@@ -78,13 +78,13 @@ def _read_worktree(codebase: Codebase, record: FileRecord) -> tuple[str, Indexed
         return "unreadable", None
     algorithm = "sha256" if len(record.content) == 64 else "sha1"
     same = blob_id(data, algorithm) in (record.content, record.blob)
-    return "same" if same else "modified", decoded(data, "worktree")
+    return "same" if same else "modified", decode_text(data, "worktree")
 
 
 def _render_answer(
     read: Reading,
     record: FileRecord,
-    file_text: Indexed,
+    file_text: IndexedText,
     source: str,
     worktree_state: str,
     first: int,

@@ -14,7 +14,7 @@ from gitindex.files.safeopen import Root
 from gitindex.gate import Admission
 from gitindex.model import paths, versions
 from gitindex.model.frozen import frozen
-from gitindex.navigate.exact_layer import SemanticLayer
+from gitindex.navigate.exact_layer import ExactLayer
 from gitindex.navigate.layer import Layers
 from gitindex.navigate.shifted_layer import ShiftedLayer
 from gitindex.navigate.syntactic_layer import SyntacticLayer
@@ -56,11 +56,11 @@ class Reading:
     def syntactic_layer(self) -> SyntacticLayer:
         return SyntacticLayer(self.view, self.texts)
 
-    def exact_layer(self, below: SyntacticLayer | None = None) -> SemanticLayer | None:
+    def exact_layer(self, below: SyntacticLayer | None = None) -> ExactLayer | None:
         """Exact facts, None when the snapshot holds none."""
         if not self.view.scip:
             return None
-        return SemanticLayer(self.view, self.texts, below or self.syntactic_layer())
+        return ExactLayer(self.view, self.texts, below or self.syntactic_layer())
 
     def layers(self) -> Layers:
         """The most exact knowledge first."""

@@ -12,7 +12,7 @@ from gitindex.navigate import diagram, fact_queries, file_imports, place_syntax,
 from gitindex.navigate import outline as outlines
 from gitindex.navigate import references as refs
 from gitindex.navigate import slice as slices
-from gitindex.navigate.fact_queries import Definition
+from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.ops.answers.answer_budget import fit, fit_text, json_length
 from gitindex.ops.answers.gated_read import Reading, ReadOptions, explain_past_end, open_reading
 from gitindex.ops.codebase import Codebase
@@ -46,7 +46,7 @@ def find_references(
     _require(target, "a name or PATH:LINE:COL")
     with open_reading(codebase, options) as read:
         definitions = _find_targets(read, target)
-        answer = refs.references(read.layers(), definitions, limit)
+        answer = refs.collect_references(read.layers(), definitions, limit)
         name = definitions[0].name if definitions else target
         extra = {} if definitions else _explain_miss(read, name)
         shaped = read.answer(
@@ -63,7 +63,9 @@ def outline(codebase: Codebase, path: str, options: ReadOptions) -> dict[str, An
             return _answer_no_file(read, key)
         semantic = read.exact_layer()
         exact = semantic is not None and semantic.covers(key)
-        entries = outlines.outline(read.view, key, semantic.upgraded if semantic else lambda item: item)
+        entries = outlines.build_outline(
+            read.view, key, semantic.label_exact if semantic else lambda item: item
+        )
         shortened = json_length(entries) > read.budget
         if shortened:  # documentation goes before definitions do
             outlines.drop_docs(entries)
@@ -110,7 +112,7 @@ def call_graph(
         if len(definitions) != 1:
             return _answer_undecided(read, target, definitions)
         graph = graphs.build(read.layers(), definitions[0], direction, depth, limit)
-        graphs.add_file_notes(graph, read.view)
+        graphs.add_file_remarks(graph, read.view)
         drawing = {} if shape == "json" else {"diagram": _draw_graph(graph, shape), "format": shape}
         answer = read.answer("ok", target=target, **graphs.to_json(graph, note_limit), **drawing)
         return fit(answer, read.budget, ["nodes", "edges", "candidateEdges", "notes"])
@@ -133,7 +135,7 @@ def import_graph(
         record = read.view.record(key)
         if record is None or record.skip:
             return _answer_no_file(read, key)
-        graph = file_imports.graph(read.view, key, direction, depth, graphs.MAX_NODES)
+        graph = file_imports.build_graph(read.view, key, direction, depth, graphs.MAX_NODES)
         return fit(read.answer("ok", **graph), read.budget, ["files", "edges", "external"])
 
 
@@ -153,7 +155,7 @@ def repo_map(
             record = read.view.record(key)
             if record is None or record.skip:
                 return _answer_no_file(read, key)
-        answer = read.answer("ok", **repomap.repo_map(read.view, tokens, keys))
+        answer = read.answer("ok", **repomap.build_repo_map(read.view, tokens, keys))
         answer["map"], lines_cut = fit_text(answer["map"], read.budget // 2)
         shortened = {**answer, "map_lines_left_out": lines_cut, "truncated": True} if lines_cut else answer
         return fit(shortened, read.budget, ["files"])
@@ -200,26 +202,26 @@ def supports_outline(language: str) -> bool:
     return language in SPECS or language in DATA_LANGUAGES or language == "markdown"
 
 
-def _find_targets(read: Reading, text: str) -> list[Definition]:
+def _find_targets(read: Reading, text: str) -> list[DefinitionSite]:
     """Definitions meant by a name or a position; the path of a position may be relative to where one stands."""
-    position = place_syntax.position(text)
+    position = place_syntax.parse_position(text)
     if position is None:
         return symbol.find(read.layers(), text)
     key = read.resolve_path(position.path)
     if position.column is not None:
         return symbol.find(read.layers(), f"{key}:{position.line}:{position.column}")
-    starting = [item for item in fact_queries.in_file(read.view, key) if item.line == position.line]
-    enclosing = symbol.around(read.view, key, position.line)
+    starting = [item for item in fact_queries.definitions_in(read.view, key) if item.line == position.line]
+    enclosing = symbol.find_enclosing(read.view, key, position.line)
     return starting or ([enclosing] if enclosing else [])
 
 
-def _describe_symbol(read: Reading, name: str, definitions: list[Definition]) -> dict[str, Any]:
+def _describe_symbol(read: Reading, name: str, definitions: list[DefinitionSite]) -> dict[str, Any]:
     """Hover text and implementations where exact facts have them; names that look alike where nothing was found."""
     extra = {} if definitions else _explain_miss(read, name)
     exact = read.exact_layer()
     if exact is None:
         return extra
-    position = place_syntax.position(name)
+    position = place_syntax.parse_position(name)
     if position is not None and position.column is not None:
         extra["hover"] = exact.hover(read.resolve_path(position.path), position.line, position.column)
     elif len(definitions) == 1:
@@ -228,17 +230,19 @@ def _describe_symbol(read: Reading, name: str, definitions: list[Definition]) ->
         extra.pop("message", None)  # known, though defined elsewhere
     # A position may mean merged declarations: all of them are meant.
     if len(definitions) == 1 or (definitions and position is not None and position.column is not None):
-        implementations = (item for definition in definitions for item in exact.implementations(definition))
+        implementations = (
+            item for definition in definitions for item in exact.find_implementations(definition)
+        )
         extra["implementations"] = [symbol.to_json(item) for item in dict.fromkeys(implementations)]
     return extra
 
 
 def _explain_miss(read: Reading, name: str) -> dict[str, Any]:
     """Why nothing was found: names that look alike, or what is wrong with a position; `path` when it is no place."""
-    position = place_syntax.position(name)
+    position = place_syntax.parse_position(name)
     if position is None:
         message = f"no definition of {name}"
-        return {"message": message, "suggestions": symbol.suggestions(read.view, name)}
+        return {"message": message, "suggestions": symbol.suggest_names(read.view, name)}
     key = read.resolve_path(position.path)
     record = read.view.record(key)
     if record is None or record.skip:
@@ -251,7 +255,7 @@ def _explain_miss(read: Reading, name: str) -> dict[str, Any]:
     return {"message": message, "suggestions": []}
 
 
-def _answer_undecided(read: Reading, target: str, definitions: list[Definition]) -> dict[str, Any]:
+def _answer_undecided(read: Reading, target: str, definitions: list[DefinitionSite]) -> dict[str, Any]:
     if not definitions:
         return read.answer("not_found", target=target, **_explain_miss(read, target))
     return read.answer(
@@ -274,8 +278,10 @@ def _explain_absence(key: str, record: FileRecord | None) -> str:
     return f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
 
 
-def _draw_graph(graph: graphs.Graph, shape: str) -> str:
-    return {"text": diagram.text, "mermaid": diagram.mermaid, "dot": diagram.dot}[shape](graph)
+def _draw_graph(graph: graphs.CallGraph, shape: str) -> str:
+    return {"text": diagram.render_text, "mermaid": diagram.render_mermaid, "dot": diagram.render_dot}[shape](
+        graph
+    )
 
 
 def _require(text: str, what: str) -> None:

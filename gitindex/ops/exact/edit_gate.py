@@ -22,7 +22,7 @@ from gitindex.files.stableread import stable_read
 from gitindex.git.objects import open_objects
 from gitindex.git.repo import Head, Repo, head
 from gitindex.git.status import worktree
-from gitindex.indexing.extractionpool import extract_one
+from gitindex.indexing.extractionpool import extract_file
 from gitindex.model.ids import blob_id
 from gitindex.model.settings import MAX_FILE_BYTES
 from gitindex.ops.answers.gated_read import Reading, ReadOptions, open_reading
@@ -105,7 +105,7 @@ def _make_file_facts(
         if record is not None and record.content == content:
             interface = record.interface_hash
         elif isinstance(present_content, bytes):
-            interface = extract_one(path, present_content, read.codebase.settings.index).interface_hash
+            interface = extract_file(path, present_content, read.codebase.settings.index).interface_hash
     flags = ["contradicted_references"] if document.demoted else []
     flags += ["parse_error"] if record is not None and record.parse_error else []
     return FileFacts(content, document.blob, interface, document.syntax, tuple(flags))

@@ -17,7 +17,7 @@ from typing import Any
 
 from gitindex.errors import NotARepository, SemanticError, UsageError
 from gitindex.git.repo import Head, head
-from gitindex.model.foreign import argument
+from gitindex.model.foreign import quote_argument
 from gitindex.model.ids import ulid
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.syncing.catchup import catch_up
@@ -123,7 +123,7 @@ def open_job_queue(codebase: Codebase) -> Iterator[sqlite3.Connection]:
             is_damaged = error.sqlite_errorcode & 0xFF in _DAMAGE_CODES
             raise SemanticError(
                 f"the queue of refresh jobs cannot be opened: {error}",
-                hint="gitindex repair" if is_damaged else f"ls -ld {argument(str(path))}",
+                hint="gitindex repair" if is_damaged else f"ls -ld {quote_argument(str(path))}",
             ) from error
         yield connection
 

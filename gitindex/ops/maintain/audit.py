@@ -13,7 +13,7 @@ from gitindex.errors import GitError, GitindexError, IntegrityError, StoreCorrup
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import check, control_files
 from gitindex.lifecycle.check import Problem
-from gitindex.lifecycle.digest import Digest, digest
+from gitindex.lifecycle.digest import Digest, compute_digest
 from gitindex.model import versions
 from gitindex.ops.codebase import Codebase, assemble
 from gitindex.ops.syncing.collisions import Collision, find_pending_collisions, find_stored_collisions
@@ -59,7 +59,7 @@ def audit(
     Raises Gated without a snapshot, StoreCorrupt when the view cannot even be read.
     """
     with _open(codebase) as view:
-        damage = check.damaged(view)
+        damage = check.find_damaged_artifacts(view)
         if damage:
             first = damage[0]
             raise StoreCorrupt(
@@ -67,7 +67,7 @@ def audit(
                 hint="gitindex repair",
                 problems=[message for _, message in damage],
             )
-        live_digest = digest(view)
+        live_digest = compute_digest(view)
         flaws = [*check.inspect(view, live_digest), *_check_control_files(codebase, view)]
         clean_digest = _digest_clean_build(codebase, view, progress) if rebuild else None
         if clean_digest is not None and clean_digest != live_digest:
@@ -126,7 +126,7 @@ def _check_control_files(codebase: Codebase, view: SnapshotView) -> list[Problem
     layout = codebase.layout
     flaws = [
         Problem("damaged_control", f"{path} is missing or damaged", path)
-        for path in control_files.damaged(layout)
+        for path in control_files.find_damaged_files(layout)
     ]
     active_id, opened_id = manifests.read_active_id(layout), view.manifest.snapshot_id
     if active_id != opened_id and _is_pointer_lost(layout, active_id):
@@ -170,7 +170,7 @@ def _digest_clean_build(codebase: Codebase, view: SnapshotView, progress: Progre
                 hint="gitindex sync",
             )
         with _open(clean_codebase) as clean_view:
-            return digest(clean_view)
+            return compute_digest(clean_view)
 
 
 def _is_commit_only(view: SnapshotView) -> bool:

@@ -12,7 +12,7 @@ from gitindex import gate
 from gitindex.errors import IntegrityError, LeaseHeld
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle.removal import remove_store
-from gitindex.model.proof import Outcome, Proof
+from gitindex.model.proof import Proof, ProofOutcome
 from gitindex.ops.answers import search_engines
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.maintain.index_status import status as describe
@@ -36,7 +36,7 @@ def needs_create(codebase: Codebase) -> tuple[bool, list[str]]:
         return True, []
     with view:
         proof = gate.validate_completion_proof(codebase, view)
-    if proof.outcome is Outcome.VALID:
+    if proof.outcome is ProofOutcome.VALID:
         return False, []
     return True, [f"{STALE_WARNING} ({_describe_proof(proof)})"]
 

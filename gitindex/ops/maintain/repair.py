@@ -40,7 +40,7 @@ def repair_store(
     repair_plan = _diagnose(codebase)
     if not dry_run and codebase.layout.base.exists():
         with atomic.translate_storage_errors(codebase.layout.base):
-            control_files.mend(codebase.layout, initial_store_state(codebase))
+            control_files.repair_files(codebase.layout, initial_store_state(codebase))
     if dry_run or repair_plan.scope in ("none", "control"):
         return RepairReport(
             "ok", repair_plan.scope, repair_plan.damaged, 0, manifests.read_active_id(codebase.layout)
@@ -89,7 +89,7 @@ def _diagnose(codebase: Codebase) -> RepairPlan:
             plan = repair_planner.plan(view)
             if plan.scope == "none" and manifests.read_active_id(layout) != view.manifest.snapshot_id:
                 return RepairPlan("files", ("ACTIVE_SNAPSHOT",))
-            damaged_control = control_files.damaged(layout)
+            damaged_control = control_files.find_damaged_files(layout)
             return (
                 RepairPlan("control", damaged_control) if damaged_control and plan.scope == "none" else plan
             )
@@ -104,7 +104,7 @@ def _open_reduced(codebase: Codebase, repair_plan: RepairPlan, stack: ExitStack)
     assert view is not None, "diagnosed a moment ago, and the lease is ours since"
     stack.enter_context(view)
     reduced_view = SnapshotView(
-        codebase.layout, repair_planner.reduced(view, repair_plan), None, view.verifier
+        codebase.layout, repair_planner.drop_damaged_segments(view, repair_plan), None, view.verifier
     )
     if view.manifest.overlay.path in repair_plan.damaged:
         reduced_view.forget_overlay()

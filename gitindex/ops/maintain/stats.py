@@ -53,7 +53,7 @@ def _estimate_compaction(view: SnapshotView) -> dict[str, Any]:
         size = sum(artifact.size_bytes for artifact in segment.artifacts)
         saved_bytes += size * max(0, segment.rows - live) / max(1, segment.rows)
     return {
-        "overdue": maintenance_due.overdue(view.manifest),
+        "overdue": maintenance_due.is_overdue(view.manifest),
         "segments_after": min(1, len(view.manifest.segments)),
         "bytes_saved": round(saved_bytes),
     }

@@ -123,9 +123,9 @@ def _reindex(codebase: Codebase, progress: Progress) -> tuple[str, SyncReport]:
 
 def _validate(view: SnapshotView) -> None:
     """Every artifact whole and readable by this release, and the files beside them too."""
-    damage = check.damaged(view)
+    damage = check.find_damaged_artifacts(view)
     if damage:
         raise IntegrityError(damage[0][1], hint="gitindex repair")
     for segment_number in range(len(view.manifest.segments)):
         view.facts(segment_number)
-    control_files.damaged(view.layout)
+    control_files.find_damaged_files(view.layout)

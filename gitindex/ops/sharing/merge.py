@@ -16,7 +16,7 @@ from typing import Any
 from gitindex import config
 from gitindex.config import Environment
 from gitindex.errors import PublishBlocked, UsageError
-from gitindex.indexing.compose import marker
+from gitindex.indexing.compose import build_marker
 from gitindex.model import portable
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
@@ -129,7 +129,7 @@ def _stage(codebase: Codebase, merged: Manifest, parts: Sequence[Manifest], fold
         linked[copy.stat().st_ino] = lexical_artifacts[source.relative_to(layout.base).as_posix()]
     overlay.write(folder / "overlay.jsonl", ())
     fingerprint = config.marker_fingerprint(codebase.settings, merged.dimension)
-    payload = marker(portable.ROOT, fingerprint, merged.counts, merged.snapshot_id)
+    payload = build_marker(portable.ROOT, fingerprint, merged.counts, merged.snapshot_id)
     marker_segment = _write_marker_segment(folder, merged.dimension, payload, merged.snapshot_id)
     return StagedSnapshot(folder, (marker_segment,), "delta", linked)
 

@@ -27,7 +27,7 @@ def merge_manifests(parts: Sequence[Manifest], snapshot_id: str) -> Manifest:
         parent_snapshot_id=None,
         created_at=state_file.now(),
         segments=tuple(segment for one in parts for segment in one.segments),
-        overlay=portable.no_overlay(snapshot_id),
+        overlay=portable.empty_overlay(snapshot_id),
         counts=_sum_counts(one.counts for one in parts),
         timings_ms={"total": sum(one.timings_ms.get("total", 0) for one in parts)},
         origin=Origin(),

@@ -12,7 +12,7 @@ from gitindex.config import Environment
 from gitindex.errors import PublishBlocked
 from gitindex.git.history import branches_with, default_branch, local_branches_with, tracking_branches
 from gitindex.git.repo import Repo
-from gitindex.model.foreign import argument, one_line, quoted
+from gitindex.model.foreign import escape_line, quote_argument, quote_text
 from gitindex.model.frozen import frozen
 from gitindex.model.manifest import Manifest
 from gitindex.ops.codebase import Codebase
@@ -30,7 +30,7 @@ def check_event(environment: Environment) -> None:
     """Only from where code is merged, when an event started us at all. Raises PublishBlocked."""
     if environment.event and environment.event not in _ALLOWED_EVENTS:
         raise PublishBlocked(
-            f"pushing from a {one_line(environment.event, 60)} event is refused",
+            f"pushing from a {escape_line(environment.event, 60)} event is refused",
             hint="push from the branch after the merge",
         )
 
@@ -77,13 +77,13 @@ def _explain_refusal(
         )
         return PublishBlocked(
             f"{commit[:12]} is on {location}; only {_quote_branches(patterns)} may be pushed{reason}",
-            hint=f"gitindex push --branch {argument(branches[0])}"
+            hint=f"gitindex push --branch {quote_argument(branches[0])}"
             if branches
             else _suggest_switch(patterns[0]),
         )
     is_local = any(_matches(name, patterns) for name in local_branches_with(repo, commit))
     return PublishBlocked(
-        f"{commit[:12]} is not on {' or '.join(map(quoted, tracked))}, as far as this clone knows",
+        f"{commit[:12]} is not on {' or '.join(map(quote_text, tracked))}, as far as this clone knows",
         hint="git push" if is_local else "git fetch",
     )
 
@@ -91,12 +91,12 @@ def _explain_refusal(
 def _quote_branches(branches: tuple[str, ...]) -> str:
     """Names from the repository: each quoted, a few of them."""
     more = f" and {len(branches) - _MAX_SHOWN:,} more" if len(branches) > _MAX_SHOWN else ""
-    return ", ".join(map(quoted, branches[:_MAX_SHOWN])) + more
+    return ", ".join(map(quote_text, branches[:_MAX_SHOWN])) + more
 
 
 def _suggest_switch(pattern: str) -> str:
     """`branches` may hold patterns, and a name that begins like an option; git has no switch for either."""
-    return f"git switch {argument(pattern)}" if _PLAIN_NAME.fullmatch(pattern) else "git branch --all"
+    return f"git switch {quote_argument(pattern)}" if _PLAIN_NAME.fullmatch(pattern) else "git branch --all"
 
 
 def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:
@@ -112,7 +112,7 @@ def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:
     indexed_blobs = {record.path: record.blob for record in view.records()}
     differences = sorted(indexed_blobs.items() ^ commit_blobs.items())
     if differences:
-        raise _snapshot_error(f"and the commit disagree about {quoted(differences[0][0])}")
+        raise _snapshot_error(f"and the commit disagree about {quote_text(differences[0][0])}")
 
 
 def _check_flags(manifest: Manifest, commit: str) -> None:

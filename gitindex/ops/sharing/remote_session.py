@@ -16,7 +16,7 @@ from gitindex.config import Environment
 from gitindex.errors import Untrusted, UsageError
 from gitindex.git.history import configure, configured, first_root
 from gitindex.git.repo import Repo, is_known, resolve
-from gitindex.model.foreign import quoted
+from gitindex.model.foreign import quote_text
 from gitindex.model.settings import RemoteProposal, Settings
 from gitindex.model.versions import PUBLISHED_FORMAT
 from gitindex.remote.connect import open_transport
@@ -87,7 +87,7 @@ def find_repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD
             hint="see gitindex trust list in a full clone, then: gitindex trust add --repository ID",
         )
     if not REPOSITORY_PATTERN.fullmatch(repository):
-        raise UsageError(f"{CONFIG_KEY} is {quoted(repository)}, which is no repository id")
+        raise UsageError(f"{CONFIG_KEY} is {quote_text(repository)}, which is no repository id")
     return repository
 
 
@@ -135,7 +135,7 @@ def choose_remote_url(
         return url
     if proposal.url:
         raise Untrusted(
-            f"the repository proposes {quoted(proposal.url)}, but no remote is pinned for it",
+            f"the repository proposes {quote_text(proposal.url)}, but no remote is pinned for it",
             hint="gitindex trust add --proposed",
             proposed=proposal.url,
         )

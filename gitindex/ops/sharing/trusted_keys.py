@@ -12,7 +12,7 @@ from gitindex.config import Environment
 from gitindex.errors import UsageError
 from gitindex.git.history import configure
 from gitindex.git.repo import Repo
-from gitindex.model.foreign import quoted
+from gitindex.model.foreign import quote_text
 from gitindex.model.settings import RemoteProposal
 from gitindex.ops.sharing import remote_session
 from gitindex.ops.sharing.build_area import read_commit_settings, require_repository
@@ -89,7 +89,7 @@ def read_trust(path: Path, environment: Environment) -> TrustStatus:
 def set_repository(path: Path, name: str) -> None:
     """For clones that cannot know their id: write it to the user's git configuration of this clone."""
     if not REPOSITORY_PATTERN.fullmatch(name):
-        raise UsageError(f"{quoted(name)} is not a repository id", hint="gitindex trust list")
+        raise UsageError(f"{quote_text(name)} is not a repository id", hint="gitindex trust list")
     configure(require_repository(path), remote_session.CONFIG_KEY, name)
 
 

@@ -90,7 +90,7 @@ class Publication:
         files = [Artifact(portable.NAME, scratch / portable.NAME, sha256_hex(data), len(data))]
         files += [
             Artifact(artifact.path, self.layout.base / artifact.path, artifact.sha256, artifact.size_bytes)
-            for artifact in portable.artifacts(self.manifest)
+            for artifact in portable.published_artifacts(self.manifest)
         ]
         packed_objects = self._find_packed_objects()
         object_names = [

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitindex.errors import ConfigError
-from gitindex.indexing.plan import Plan, Work
+from gitindex.indexing.plan import Plan, PlannedFile
 from gitindex.model.ids import blob_id
 from gitindex.model.rulefiles import GIT_NAME, IGNORE_NAME
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 from gitindex.ops.codebase import Codebase, read_root_file
 from gitindex.source.gittree import GitSource
 from gitindex.source.source_file import Source
@@ -43,11 +43,11 @@ def _add_rule_file(
 ) -> Plan:
     record = view.record(name) if view is not None else None
     is_gone = name in plan.gone
-    if record is not None and record.skip != Skip.IGNORED and not is_gone:
+    if record is not None and record.skip != SkipReason.IGNORED and not is_gone:
         return plan  # a file like any other
     data = _read_rule_file(codebase, name)
     present_blob = blob_id(data, source.algorithm) if data is not None else None
-    recorded_blob = record.blob if record is not None and record.skip == Skip.IGNORED else None
+    recorded_blob = record.blob if record is not None and record.skip == SkipReason.IGNORED else None
     if (present_blob == recorded_blob and not is_gone) or _is_tracked(source, name):
         return plan
     gone = [path for path in plan.gone if path != name]
@@ -57,7 +57,7 @@ def _add_rule_file(
     if present_blob == recorded_blob:  # it was taken for gone, because nothing lists it
         other_records = {path: old for path, old in plan.before.items() if path != name}
         return replace(plan, gone=tuple(gone), before=other_records)
-    work = Work(name, present_blob, False, None, Skip.IGNORED, len(data))
+    work = PlannedFile(name, present_blob, False, None, SkipReason.IGNORED, len(data))
     old_records = {**plan.before, name: record} if record is not None else plan.before
     return replace(plan, write=(*plan.write, work), gone=tuple(gone), before=old_records)
 

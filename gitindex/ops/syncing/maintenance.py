@@ -22,11 +22,11 @@ def maintain_after_sync(codebase: Codebase) -> MaintenanceReport:
     layout = codebase.layout
     try:
         manifest = manifests.read_active(layout)
-        compacted = manifest is not None and maintenance_due.overdue(manifest)
+        compacted = manifest is not None and maintenance_due.is_overdue(manifest)
         if manifest is not None and compacted:
             from gitindex.lifecycle import compact  # late, as below: a sync in fifty needs it (UI-3)
 
-            compact.compact_deltas(layout, wait=LIMIT_WAIT if maintenance_due.at_limit(manifest) else 0)
+            compact.compact_deltas(layout, wait=LIMIT_WAIT if maintenance_due.is_at_limit(manifest) else 0)
         collected = len(manifests.list_ids(layout)) > maintenance_due.MANY_SNAPSHOTS
         if collected:
             from gitindex.lifecycle import gc

@@ -17,10 +17,10 @@ from gitindex.errors import GateRefused
 from gitindex.extract import sandbox
 from gitindex.extract.embed.embedders import open_embedder
 from gitindex.git.repo import tracked
-from gitindex.indexing.compose import marker
+from gitindex.indexing.compose import build_marker
 from gitindex.indexing.plan import Plan, refuse_failures
 from gitindex.indexing.vectors import VectorCache, Vectors
-from gitindex.indexing.write import Outcome, Progress, Task, workers_for, write
+from gitindex.indexing.write import Progress, WriteResult, WriteTask, choose_workers, write
 from gitindex.model import portable
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, GitFailure, Manifest, Origin, Segment
@@ -150,7 +150,7 @@ def _matches_parent(parent: ParentSnapshot, plan: Plan, source: Source) -> bool:
     """The present tree is the very commit of the base, and clean."""
     assert parent.view is not None
     same_commit = source.state.head_sha == parent.view.manifest.git.head_sha and not source.state.dirty
-    return same_commit and plan.empty and not plan.errors and not plan.overlay
+    return same_commit and plan.is_empty and not plan.errors and not plan.overlay
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _start_pool(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> W
     workers = _count_workers(options)
     if workers < 2 or codebase.repo is None or _caches_vectors(codebase.settings.embedding):
         return None
-    if workers_for(tracked(codebase.repo), workers) < 2:
+    if choose_workers(tracked(codebase.repo), workers) < 2:
         return None
     from gitindex.indexing.writerpool import WriterPool
 
@@ -192,7 +192,7 @@ def _caches_vectors(embedding: EmbedSettings) -> bool:
     return embedding.provider not in ("none", "static")
 
 
-def _make_task(run: SyncRun, folder: Path, track: Progress) -> Task:
+def _make_task(run: SyncRun, folder: Path, track: Progress) -> WriteTask:
     codebase = run.codebase
     embedder = open_embedder(codebase.settings.embedding)
     use_cache = embedder is not None and _caches_vectors(codebase.settings.embedding)
@@ -205,7 +205,7 @@ def _make_task(run: SyncRun, folder: Path, track: Progress) -> Task:
         track(phase, done, total)
         run.progress(phase, done, total)
 
-    return Task(
+    return WriteTask(
         folder=folder,
         snapshot_id=run.snapshot_id,
         source=run.source,
@@ -214,9 +214,9 @@ def _make_task(run: SyncRun, folder: Path, track: Progress) -> Task:
         vectors=vectors,
         embedding=codebase.settings.embedding,
         parent=run.parent_view,
-        unlist=run.parent_snapshot.unlist,
-        marker=lambda counts: marker(root, fingerprint, counts, run.snapshot_id),
-        check=run.lease.check,
+        drop_paths=run.parent_snapshot.unlist,
+        build_marker=lambda counts: build_marker(root, fingerprint, counts, run.snapshot_id),
+        check_lease=run.lease.check,
         workers=_count_workers(run.options),
         pool=run.pool,
         progress=report_progress,
@@ -228,11 +228,11 @@ def _describe_damage(source: Source) -> GitFailure | None:
     return describe_failure(error) if error else None
 
 
-def _next_origin(parent_origin: Origin, outcome: Outcome) -> Origin:
+def _next_origin(parent_origin: Origin, outcome: WriteResult) -> Origin:
     return parent_origin.amend() if outcome.written or outcome.plan.gone else parent_origin
 
 
-def _publish(run: SyncRun, outcome: Outcome, seconds: dict[str, float]) -> Manifest:
+def _publish(run: SyncRun, outcome: WriteResult, seconds: dict[str, float]) -> Manifest:
     codebase, parent = run.codebase, run.parent_view.manifest if run.parent_view else None
     verifier = run.parent_view.verifier if run.parent_view else Verifier(codebase.layout)
     timings = {name: round(value * 1000) for name, value in seconds.items()}

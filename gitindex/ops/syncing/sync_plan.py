@@ -24,7 +24,7 @@ from gitindex.store import lease
 from gitindex.view.snapshot import SnapshotView
 
 if TYPE_CHECKING:
-    from gitindex.indexing.write import Outcome
+    from gitindex.indexing.write import WriteResult
 
 LEASE_WAIT = 30.0
 
@@ -54,7 +54,9 @@ class PlannedSync:
     @property
     def is_up_to_date(self) -> bool:
         """The snapshot already is the present tree."""
-        return self.plan.empty and not self.plan.errors and not _has_changed(self.view.manifest, self.source)
+        return (
+            self.plan.is_empty and not self.plan.errors and not _has_changed(self.view.manifest, self.source)
+        )
 
 
 def is_commit_only(codebase: Codebase, options: SyncOptions) -> bool:
@@ -127,7 +129,7 @@ def _failure_key(state: GitState) -> tuple[str, str] | None:
 
 
 def compute_ignore_fingerprint(
-    codebase: Codebase, source: Source, options: SyncOptions, parent: Manifest | None, outcome: Outcome
+    codebase: Codebase, source: Source, options: SyncOptions, parent: Manifest | None, outcome: WriteResult
 ) -> str:
     """Recomputed only when an ignore file changed: otherwise the parent's still holds (CF-2)."""
     touched = {*outcome.written, *outcome.plan.gone}

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from gitindex.model.change_set import ChangeSet
 from gitindex.model.frozen import frozen
 from gitindex.model.manifest import Counts, FileError, GitFailure, Manifest
-from gitindex.model.skips import Skip
+from gitindex.model.skips import SkipReason
 
 if TYPE_CHECKING:
     from gitindex.indexing.vectors import Vectors
-    from gitindex.indexing.write import Outcome
+    from gitindex.indexing.write import WriteResult
 
 
 @frozen
@@ -45,7 +45,7 @@ def make_noop_report(manifest: Manifest, started: float) -> SyncReport:
         snapshot_id=manifest.snapshot_id,
         parent_snapshot_id=manifest.parent_snapshot_id,
         noop=True,
-        changes=ChangeSet().counts(),
+        changes=ChangeSet().count_by_kind(),
         counts=_summarize_counts(manifest.counts),
         elapsed_ms=elapsed_ms(started),
         timings_ms={},
@@ -55,14 +55,14 @@ def make_noop_report(manifest: Manifest, started: float) -> SyncReport:
         commit=manifest.git.head_sha,
         degraded=manifest.degraded,
         errors=manifest.errors,
-        unreadable=manifest.counts.skipped.get(Skip.UNREADABLE, 0),
+        unreadable=manifest.counts.skipped.get(SkipReason.UNREADABLE, 0),
         fallback=manifest.git.failure,
     )
 
 
 def make_sync_report(
     manifest: Manifest,
-    outcome: Outcome,
+    outcome: WriteResult,
     vectors: Vectors,
     phases: dict[str, int],
     started: float,
@@ -75,7 +75,7 @@ def make_sync_report(
         snapshot_id=manifest.snapshot_id,
         parent_snapshot_id=manifest.parent_snapshot_id,
         noop=False,
-        changes=outcome.changes.counts(),
+        changes=outcome.changes.count_by_kind(),
         counts=_summarize_counts(manifest.counts),
         elapsed_ms=elapsed_ms(started),
         timings_ms={**manifest.timings_ms, "publish": elapsed_ms(written_at)},
@@ -85,7 +85,7 @@ def make_sync_report(
         commit=manifest.git.head_sha,
         degraded=manifest.degraded,
         errors=manifest.errors,
-        unreadable=manifest.counts.skipped.get(Skip.UNREADABLE, 0),
+        unreadable=manifest.counts.skipped.get(SkipReason.UNREADABLE, 0),
         seeded_from=seeded_from,
         fallback=manifest.git.failure,
         damage=damage,
