@@ -13,9 +13,9 @@ from _collections_abc import Mapping
 
 DIRECTORY = "/"  # every child's working directory; what a child works on is named by an absolute path
 _SAFE_PATH = "PYTHONSAFEPATH"
-_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_INSTALL_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-_before: dict[str, str | None] = {}  # what `protect` has changed in our environment, as it was
+_original_values: dict[str, str | None] = {}  # what `protect` has changed in our environment, as it was
 
 
 def command(module: str, *arguments: str) -> list[str]:
@@ -23,11 +23,13 @@ def command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
-def environment(variables: Mapping[str, str]) -> dict[str, str]:
+def child_environment(variables: Mapping[str, str]) -> dict[str, str]:
     """`variables` for a child of ours: its own children are as safe, and no module path entry is relative."""
-    found = {**variables, _SAFE_PATH: "1"}
-    places = [place for place in found.pop("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(place)]
-    return {**found, **({"PYTHONPATH": os.pathsep.join(places)} if places else {})}
+    child_variables = {**variables, _SAFE_PATH: "1"}
+    path_entries = [
+        entry for entry in child_variables.pop("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(entry)
+    ]
+    return {**child_variables, **({"PYTHONPATH": os.pathsep.join(path_entries)} if path_entries else {})}
 
 
 def protect() -> None:
@@ -35,31 +37,31 @@ def protect() -> None:
 
     It starts `python -c …`, which looks for modules in the current directory first; only the variable prevents that.
     """
-    places = os.environ["PYTHONPATH"].split(os.pathsep) if "PYTHONPATH" in os.environ else []
-    unsafe = {_absolute(place) for place in places if not os.path.isabs(place)}
-    first = (
+    path_entries = os.environ["PYTHONPATH"].split(os.pathsep) if "PYTHONPATH" in os.environ else []
+    relative_entries = {_absolute(place) for place in path_entries if not os.path.isabs(place)}
+    script_dirs = (
         {_absolute("")} if not sys.flags.safe_path else set()
     )  # Python puts it there, or the script's directory
-    kept = [place for place in sys.path[:1] if place not in first] + sys.path[1:]
-    sys.path[:] = [place for place in kept if os.path.isabs(place) and place not in unsafe]
+    module_path = [place for place in sys.path[:1] if place not in script_dirs] + sys.path[1:]
+    sys.path[:] = [place for place in module_path if os.path.isabs(place) and place not in relative_entries]
     if (
-        _HOME not in sys.path
+        _INSTALL_DIR not in sys.path
     ):  # `python -m gitindex` in a source checkout of gitindex: last, after every package
-        sys.path.append(_HOME)
-    safe = environment(os.environ)
+        sys.path.append(_INSTALL_DIR)
+    safe_variables = child_environment(os.environ)
     for name in (_SAFE_PATH, "PYTHONPATH"):
-        if os.environ.get(name) != safe.get(name):
-            _before[name] = os.environ.pop(name, None)
-            os.environ.update({name: safe[name]} if name in safe else {})
+        if os.environ.get(name) != safe_variables.get(name):
+            _original_values[name] = os.environ.pop(name, None)
+            os.environ.update({name: safe_variables[name]} if name in safe_variables else {})
 
 
-def foreign(variables: Mapping[str, str]) -> dict[str, str]:
+def original_environment(variables: Mapping[str, str]) -> dict[str, str]:
     """`variables` for a program that is not ours: as they were before `protect`."""
-    return {name: value for name, value in {**variables, **_before}.items() if value is not None}
+    return {name: value for name, value in {**variables, **_original_values}.items() if value is not None}
 
 
-def _absolute(place: str) -> str:
+def _absolute(entry: str) -> str:
     try:
-        return os.path.abspath(place)
+        return os.path.abspath(entry)
     except FileNotFoundError:  # the current directory is gone; so is whatever could be imported from it
-        return place
+        return entry

@@ -60,37 +60,37 @@ class Environment:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # for indexers
 
 
-def environment(variables: Mapping[str, str] | None = None) -> Environment:
-    found = os.environ if variables is None else variables
-    home = found.get("GITINDEX_HOME") or str(Path(found.get("HOME") or "~").expanduser() / ".gitindex")
+def load_environment(variables: Mapping[str, str] | None = None) -> Environment:
+    values = os.environ if variables is None else variables
+    home = values.get("GITINDEX_HOME") or str(Path(values.get("HOME") or "~").expanduser() / ".gitindex")
     return Environment(
         home=Path(home).absolute(),
         user=read_user_config(Path(home)),
-        skip=found.get("GITINDEX_SKIP", "") not in ("", "0"),
-        debug=found.get("GITINDEX_DEBUG", "") not in ("", "0"),
-        remote=found.get("GITINDEX_REMOTE", ""),
-        signing_key_file=found.get("GITINDEX_SIGNING_KEY_FILE", ""),
-        signing_key=found.get("GITINDEX_SIGNING_KEY", ""),
-        endpoint=found.get("AWS_ENDPOINT_URL_S3") or found.get("AWS_ENDPOINT_URL", ""),
-        ci=found.get("CI", "") not in ("", "0", "false"),
-        event=found.get("GITHUB_EVENT_NAME", ""),
-        summary=found.get("GITHUB_STEP_SUMMARY", ""),
-        outputs=found.get("GITHUB_OUTPUT", ""),
-        variables=child.foreign(found) if variables is None else dict(found),
+        skip=values.get("GITINDEX_SKIP", "") not in ("", "0"),
+        debug=values.get("GITINDEX_DEBUG", "") not in ("", "0"),
+        remote=values.get("GITINDEX_REMOTE", ""),
+        signing_key_file=values.get("GITINDEX_SIGNING_KEY_FILE", ""),
+        signing_key=values.get("GITINDEX_SIGNING_KEY", ""),
+        endpoint=values.get("AWS_ENDPOINT_URL_S3") or values.get("AWS_ENDPOINT_URL", ""),
+        ci=values.get("CI", "") not in ("", "0", "false"),
+        event=values.get("GITHUB_EVENT_NAME", ""),
+        summary=values.get("GITHUB_STEP_SUMMARY", ""),
+        outputs=values.get("GITHUB_OUTPUT", ""),
+        variables=child.original_environment(values) if variables is None else dict(values),
     )
 
 
-def job_summary() -> str:
+def job_summary_path() -> str:
     """The file that `Environment.summary` names, also where the rest of the environment cannot be read."""
     return os.environ.get("GITHUB_STEP_SUMMARY", "")
 
 
-def no_color() -> bool:
+def is_color_disabled() -> bool:
     """NO_COLOR, set to anything but "" (no-color.org)."""
     return bool(os.environ.get("NO_COLOR"))
 
 
-def calm_numpy() -> None:
+def limit_numpy_threads() -> None:
     """One thread per product, set before numpy is imported: ours are small, and OpenBLAS threads that wait for each
     other on a busy machine made embedding ten times slower."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -115,20 +115,20 @@ def parse(data: bytes | None) -> Settings:
         raise ConfigError(
             f"{FILE_NAME}: {escape_line(str(error), MAX_NAME)}", hint=f"fix {FILE_NAME}"
         ) from error
-    reader = _Reader(text)
-    known = {"index", "embedding", "query", "remote"}
+    reader = _RepoConfigReader(text)
+    known_tables = {"index", "embedding", "query", "remote"}
     for name, value in tables.items():
-        if name not in known:
-            raise reader.error(name, "", f"unknown table, expected one of {', '.join(sorted(known))}")
+        if name not in known_tables:
+            raise reader.error(name, "", f"unknown table, expected one of {', '.join(sorted(known_tables))}")
         if not isinstance(value, dict):
             raise reader.error(name, "", "must be a table")
     index = tables.get("index", {})
     embedding = tables.get("embedding", {})
     return Settings(
-        index=_index(reader, index),
-        embedding=_embedding(reader, embedding),
-        query=_query(reader, tables.get("query", {})),
-        remote=_remote(reader, tables.get("remote", {})),
+        index=_parse_index(reader, index),
+        embedding=_parse_embedding(reader, embedding),
+        query=_parse_query(reader, tables.get("query", {})),
+        remote=_parse_remote(reader, tables.get("remote", {})),
         # What shapes answers only must not make another store (CF-2).
         file_hash=_hash({"index": index, "embedding": embedding}) if index or embedding else "",
     )
@@ -154,17 +154,17 @@ def config_fingerprint(settings: Settings) -> str:
 
 def _index_identity(settings: IndexSettings) -> dict[str, Any]:
     """A setting that came later counts only where it is used: stores made before it stay what they are."""
-    found = asdict(settings)
+    identity = asdict(settings)
     if not settings.clean_only:
-        del found["clean_only"]
-    return found
+        del identity["clean_only"]
+    return identity
 
 
 def _embedding_identity(settings: EmbedSettings) -> dict[str, Any]:
     """Without where this machine keeps the model: what it holds is the revision."""
-    found = asdict(replace(settings, batch=0))
-    del found["directory"]
-    return found
+    identity = asdict(replace(settings, batch=0))
+    del identity["directory"]
+    return identity
 
 
 def query_fingerprint(settings: Settings) -> str:
@@ -183,7 +183,7 @@ def marker_fingerprint(settings: Settings, dimension: int) -> dict[str, Any]:
     }
 
 
-class _Reader:
+class _RepoConfigReader:
     """Typed access to a table, with errors that point into the file."""
 
     def __init__(self, text: str) -> None:
@@ -191,96 +191,102 @@ class _Reader:
 
     def error(self, table: str, key: str, message: str) -> ConfigError:
         name = f"{table}.{key}" if key else table
-        shown = name if _BARE.fullmatch(name) else quote_text(name)
+        shown_name = name if _BARE.fullmatch(name) else quote_text(name)
         return ConfigError(
-            f"{FILE_NAME} line {self._line(table, key)}: {shown}: {message}",
+            f"{FILE_NAME} line {self._find_line(table, key)}: {shown_name}: {message}",
             hint=f"fix {FILE_NAME}",
-            key=shown,
+            key=shown_name,
         )
 
-    def only(self, name: str, table: Mapping[str, Any], allowed: set[str]) -> None:
+    def reject_unknown_keys(self, name: str, table: Mapping[str, Any], allowed: set[str]) -> None:
         for key in table:
             if key not in allowed:
                 raise self.error(name, key, f"unknown key, expected one of {', '.join(sorted(allowed))}")
 
-    def text(self, name: str, table: Mapping[str, Any], key: str, default: str) -> str:
+    def read_text(self, name: str, table: Mapping[str, Any], key: str, default: str) -> str:
         value = table.get(key, default)
         if not isinstance(value, str):
-            raise self.error(name, key, f"must be text, found {_found(value)}")
+            raise self.error(name, key, f"must be text, found {_format_value(value)}")
         return value
 
-    def flag(self, name: str, table: Mapping[str, Any], key: str, default: bool) -> bool:
+    def read_flag(self, name: str, table: Mapping[str, Any], key: str, default: bool) -> bool:
         value = table.get(key, default)
         if not isinstance(value, bool):
-            raise self.error(name, key, f"must be true or false, found {_found(value)}")
+            raise self.error(name, key, f"must be true or false, found {_format_value(value)}")
         return value
 
-    def number(self, name: str, table: Mapping[str, Any], key: str, default: int, low: int, high: int) -> int:
+    def read_number(
+        self, name: str, table: Mapping[str, Any], key: str, default: int, low: int, high: int
+    ) -> int:
         value = table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.error(name, key, f"must be a whole number, found {_found(value)}")
+            raise self.error(name, key, f"must be a whole number, found {_format_value(value)}")
         if not low <= value <= high:
             raise self.error(name, key, f"must be between {low} and {high}, found {value}")
         return value
 
-    def texts(self, name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    def read_texts(self, name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
         value = table.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.error(name, key, f"must be a list of texts, found {_found(value)}")
+            raise self.error(name, key, f"must be a list of texts, found {_format_value(value)}")
         return tuple(value)
 
-    def globs(self, name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
-        for glob in (found := self.texts(name, table, key)):
+    def read_globs(self, name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+        for glob in (patterns := self.read_texts(name, table, key)):
             if not glob or glob.startswith(("/", "!")) or ".." in glob.split("/") or "\0" in glob:
                 raise self.error(name, key, f"{quote_text(glob)} must be a pattern below the repository root")
-        return found
+        return patterns
 
-    def _line(self, table: str, key: str) -> int:
+    def _find_line(self, table: str, key: str) -> int:
         """Where the key stands; tomllib does not tell."""
-        bare = re.compile(rf"\s*[\"']?{re.escape(key or table)}[\"']?\s*[.=]")
-        dotted = re.compile(rf"\s*{re.escape(table)}\s*(\.\s*{re.escape(key)}\s*)?=")
-        inside = False
+        bare_key = re.compile(rf"\s*[\"']?{re.escape(key or table)}[\"']?\s*[.=]")
+        dotted_key = re.compile(rf"\s*{re.escape(table)}\s*(\.\s*{re.escape(key)}\s*)?=")
+        in_table = False
         for number, line in enumerate(self._lines, 1):
-            start = line.strip()
-            if start.startswith("["):
-                inside = start.lstrip("[").partition("]")[0].strip() == table
-                if inside and not key:
+            stripped = line.strip()
+            if stripped.startswith("["):
+                in_table = stripped.lstrip("[").partition("]")[0].strip() == table
+                if in_table and not key:
                     return number
-            elif ((inside or not key) and bare.match(line)) or dotted.match(line):
+            elif ((in_table or not key) and bare_key.match(line)) or dotted_key.match(line):
                 return number
         return 1
 
 
-def _index(reader: _Reader, table: Mapping[str, Any]) -> IndexSettings:
-    limited = {"max_file_bytes", "max_chunks_per_file", "max_sync_bytes"}
-    named = {"include", "exclude", "untracked", "clean_only", "submodules", "chunk_chars"}
-    reader.only("index", table, named | limited)
-    hard = Limits()
+def _parse_index(reader: _RepoConfigReader, table: Mapping[str, Any]) -> IndexSettings:
+    limit_keys = {"max_file_bytes", "max_chunks_per_file", "max_sync_bytes"}
+    plain_keys = {"include", "exclude", "untracked", "clean_only", "submodules", "chunk_chars"}
+    reader.reject_unknown_keys("index", table, plain_keys | limit_keys)
+    hard_limits = Limits()
     limits = Limits(
-        file_bytes=reader.number("index", table, "max_file_bytes", hard.file_bytes, 1, hard.file_bytes),
-        chunks_per_file=reader.number(
-            "index", table, "max_chunks_per_file", hard.chunks_per_file, 2, hard.chunks_per_file
+        file_bytes=reader.read_number(
+            "index", table, "max_file_bytes", hard_limits.file_bytes, 1, hard_limits.file_bytes
         ),
-        sync_bytes=reader.number("index", table, "max_sync_bytes", hard.sync_bytes, 1024, hard.sync_bytes),
+        chunks_per_file=reader.read_number(
+            "index", table, "max_chunks_per_file", hard_limits.chunks_per_file, 2, hard_limits.chunks_per_file
+        ),
+        sync_bytes=reader.read_number(
+            "index", table, "max_sync_bytes", hard_limits.sync_bytes, 1024, hard_limits.sync_bytes
+        ),
     )
     defaults = IndexSettings()
     return IndexSettings(
         limits=limits,
-        include=reader.globs("index", table, "include"),
-        exclude=reader.globs("index", table, "exclude"),
-        untracked=reader.flag("index", table, "untracked", defaults.untracked),
-        clean_only=reader.flag("index", table, "clean_only", defaults.clean_only),
-        submodules=reader.flag("index", table, "submodules", defaults.submodules),
-        chunk_chars=reader.number("index", table, "chunk_chars", defaults.chunk_chars, 200, 4000),
+        include=reader.read_globs("index", table, "include"),
+        exclude=reader.read_globs("index", table, "exclude"),
+        untracked=reader.read_flag("index", table, "untracked", defaults.untracked),
+        clean_only=reader.read_flag("index", table, "clean_only", defaults.clean_only),
+        submodules=reader.read_flag("index", table, "submodules", defaults.submodules),
+        chunk_chars=reader.read_number("index", table, "chunk_chars", defaults.chunk_chars, 200, 4000),
     )
 
 
-def _embedding(reader: _Reader, table: Mapping[str, Any]) -> EmbedSettings:
-    reader.only("embedding", table, {"provider", "model", "revision", "max_chars", "batch"})
+def _parse_embedding(reader: _RepoConfigReader, table: Mapping[str, Any]) -> EmbedSettings:
+    reader.reject_unknown_keys("embedding", table, {"provider", "model", "revision", "max_chars", "batch"})
     defaults = EmbedSettings()
-    provider = reader.text("embedding", table, "provider", defaults.provider)
-    model = reader.text("embedding", table, "model", "")
-    revision = reader.text("embedding", table, "revision", "")
+    provider = reader.read_text("embedding", table, "provider", defaults.provider)
+    model = reader.read_text("embedding", table, "model", "")
+    revision = reader.read_text("embedding", table, "revision", "")
     if ":" in provider:  # "sentence-transformers:<model>[@revision]" in one line
         provider, _, rest = provider.partition(":")
         model, _, revision = rest.partition("@")
@@ -300,43 +306,43 @@ def _embedding(reader: _Reader, table: Mapping[str, Any]) -> EmbedSettings:
         provider=provider,
         model=model,
         revision=revision,
-        max_chars=reader.number("embedding", table, "max_chars", defaults.max_chars, 100, 100_000),
-        batch=reader.number("embedding", table, "batch", defaults.batch, 1, 4096),
+        max_chars=reader.read_number("embedding", table, "max_chars", defaults.max_chars, 100, 100_000),
+        batch=reader.read_number("embedding", table, "batch", defaults.batch, 1, 4096),
     )
 
 
-def _query(reader: _Reader, table: Mapping[str, Any]) -> QuerySettings:
-    reader.only("query", table, {"limit", "snippet_lines", "per_file", "max_answer_chars"})
+def _parse_query(reader: _RepoConfigReader, table: Mapping[str, Any]) -> QuerySettings:
+    reader.reject_unknown_keys("query", table, {"limit", "snippet_lines", "per_file", "max_answer_chars"})
     defaults = QuerySettings()
     return QuerySettings(
-        limit=reader.number("query", table, "limit", defaults.limit, 1, 200),
-        snippet_lines=reader.number("query", table, "snippet_lines", defaults.snippet_lines, 1, 200),
-        per_file=reader.number("query", table, "per_file", defaults.per_file, 1, 100),
-        max_answer_chars=reader.number(
+        limit=reader.read_number("query", table, "limit", defaults.limit, 1, 200),
+        snippet_lines=reader.read_number("query", table, "snippet_lines", defaults.snippet_lines, 1, 200),
+        per_file=reader.read_number("query", table, "per_file", defaults.per_file, 1, 100),
+        max_answer_chars=reader.read_number(
             "query", table, "max_answer_chars", defaults.max_answer_chars, 1000, 1_000_000
         ),
     )
 
 
-def _remote(reader: _Reader, table: Mapping[str, Any]) -> RemoteProposal:
-    reader.only("remote", table, {"url", "keys", "branches", "repository"})
-    url = reader.text("remote", table, "url", "")
+def _parse_remote(reader: _RepoConfigReader, table: Mapping[str, Any]) -> RemoteProposal:
+    reader.reject_unknown_keys("remote", table, {"url", "keys", "branches", "repository"})
+    url = reader.read_text("remote", table, "url", "")
     if url and not url.startswith(("s3://", "file://")):
         raise reader.error("remote", "url", f"{quote_text(url)} must start with s3:// or file://")
     if not url.isprintable() or " " in url:
         raise reader.error("remote", "url", f"{quote_text(url)} must be one printable word")
-    repository = reader.text("remote", table, "repository", "")
+    repository = reader.read_text("remote", table, "repository", "")
     if repository and not _REPOSITORY.fullmatch(repository):
         raise reader.error("remote", "repository", f"{quote_text(repository)} is not a repository id")
     return RemoteProposal(
         url,
-        reader.texts("remote", table, "keys"),
-        reader.texts("remote", table, "branches"),
+        reader.read_texts("remote", table, "keys"),
+        reader.read_texts("remote", table, "branches"),
         repository,
     )
 
 
-def _found(value: object) -> str:
+def _format_value(value: object) -> str:
     """A value of the file in a message: as it is where it can only be short, else its first characters."""
     return (
         str(value).lower()

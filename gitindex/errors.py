@@ -104,7 +104,7 @@ class PublishBlocked(GitindexError):
     code = "publish_blocked"
 
 
-class GateRefused(PublishBlocked):
+class WriteVerificationFailed(PublishBlocked):
     """What was written is not what was planned: an engine lost something. Writing it again may help."""
 
 
@@ -118,7 +118,7 @@ class WorkerFailed(GitindexError):
     code = "worker_failed"
 
 
-class SemanticError(GitindexError):
+class ExactFactsError(GitindexError):
     """An indexer run was not accepted, or its output could not be imported."""
 
     code = "semantic"

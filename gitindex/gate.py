@@ -49,7 +49,7 @@ class NonOkReason(StrEnum):
     NOT_INDEXED = "not_indexed"
 
 
-class Indexed(Protocol):
+class IndexedCodebase(Protocol):
     """What the gate must know of a codebase (`ops.codebase.Codebase` is one)."""
 
     @property
@@ -75,15 +75,15 @@ class Admission:
     hints: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"stale": True} if self.stale else {}
-        return {**said, "hints": dict(self.hints)} if self.hints else said
+        answer_fields: dict[str, Any] = {"stale": True} if self.stale else {}
+        return {**answer_fields, "hints": dict(self.hints)} if self.hints else answer_fields
 
 
 # -- admission --------------------------------------------------------------------------------------
 
 
 def open_gated(
-    codebase: Indexed, *, stale_ok: bool = False, debug: bool = False, requested: Path | None = None
+    codebase: IndexedCodebase, *, stale_ok: bool = False, debug: bool = False, requested: Path | None = None
 ) -> SnapshotView:
     """The active snapshot, if the index may answer now.
 
@@ -93,71 +93,77 @@ def open_gated(
 
 
 def admit(
-    codebase: Indexed, *, stale_ok: bool = False, debug: bool = False, requested: Path | None = None
+    codebase: IndexedCodebase, *, stale_ok: bool = False, debug: bool = False, requested: Path | None = None
 ) -> Admission:
     """As `open_gated`, with what the answer must tell about the snapshot it was made from."""
     indexing = active_indexing(codebase.layout)
     view = open_active(codebase.layout)
     try:
         proof = _quick_proof(codebase, view) if view is not None else None
-        envelope = _refusal(codebase, proof, indexing, stale_ok=stale_ok, debug=debug, requested=requested)
-        if envelope is not None:
-            raise _gated(envelope)
+        gate_answer = _check_gates(
+            codebase, proof, indexing, stale_ok=stale_ok, debug=debug, requested=requested
+        )
+        if gate_answer is not None:
+            raise _gated_error(gate_answer)
     except BaseException:
         if view is not None:
             view.close()
         raise
     assert view is not None, "no view is always refused"
     assert proof is not None
-    return Admission(view, stale=indexing is not None, hints=_remarks(proof))
+    return Admission(view, stale=indexing is not None, hints=_proof_hints(proof))
 
 
-def diagnose(codebase: Indexed, view: SnapshotView | None) -> dict[str, Any]:
+def diagnose(codebase: IndexedCodebase, view: SnapshotView | None) -> dict[str, Any]:
     """What `status` adds: the gate's verdict and the marker's, with the way out. Never raises Gated."""
     indexing = active_indexing(codebase.layout)
     proof = validate_completion_proof(codebase, view) if view is not None else None
-    envelope = _refusal(codebase, proof, indexing, stale_ok=False, debug=True, requested=None)
+    gate_answer = _check_gates(codebase, proof, indexing, stale_ok=False, debug=True, requested=None)
     answer: dict[str, Any] = {
         "completionProof": proof.to_json() if proof else None,
         "freshnessMode": "skipped_indexing" if indexing else "checked",
     }
-    if envelope is not None:
-        kept = ("reason", "message", "indexing", "retryAfterMs", "hints")
+    if gate_answer is not None:
+        copied_keys = ("reason", "message", "indexing", "retryAfterMs", "hints")
         return {
             **answer,
-            "gate": envelope["status"],
-            **{key: envelope[key] for key in kept if key in envelope},
+            "gate": gate_answer["status"],
+            **{key: gate_answer[key] for key in copied_keys if key in gate_answer},
         }
-    return {**answer, "gate": "ok", **({"hints": _remarks(proof)} if proof and _remarks(proof) else {})}
+    return {
+        **answer,
+        "gate": "ok",
+        **({"hints": _proof_hints(proof)} if proof and _proof_hints(proof) else {}),
+    }
 
 
-def indexing_gate(
-    codebase: Indexed, indexing: IndexingProgress, requested: Path | None, *, debug: bool = False
+def indexing_refusal(
+    codebase: IndexedCodebase, indexing: IndexingProgress, requested: Path | None, *, debug: bool = False
 ) -> Gated:
     """The refusal of a codebase that is being rebuilt, for a caller that knows so before the store does."""
-    return _gated(_About(codebase, requested).not_ready(indexing, None, debug=debug))
+    return _gated_error(_GateAnswerBuilder(codebase, requested).build_not_ready(indexing, None, debug=debug))
 
 
 def active_indexing(layout: Layout) -> IndexingProgress | None:
     """The create or reindex under way. State `indexing` counts only while its writer lives."""
-    known = state_file.read(layout)
-    if known is None or known.state != "indexing":
+    store_state = state_file.read(layout)
+    if store_state is None or store_state.state != "indexing":
         return None
-    holder = _holder(layout)
-    if holder is None or holder.is_stale(time.time()):
+    writer_lease = _read_lease(layout)
+    if writer_lease is None or writer_lease.is_stale(time.time()):
         return None
-    return known.indexing or IndexingProgress()
+    return store_state.indexing or IndexingProgress()
 
 
-def _holder(layout: Layout) -> lease.LeaseState | None:
+def _read_lease(layout: Layout) -> lease.LeaseState | None:
     try:
         return lease.read(layout)
     except StoreCorrupt:  # a torn lease file is no writer; the next writer says so itself
         return None
 
 
-def _refusal(
-    codebase: Indexed,
+def _check_gates(
+    codebase: IndexedCodebase,
     proof: Proof | None,
     indexing: IndexingProgress | None,
     *,
@@ -166,66 +172,72 @@ def _refusal(
     requested: Path | None,
 ) -> dict[str, Any] | None:
     """The envelope of the first gate that is shut, in the order of EN-2; None when all are open."""
-    about = _About(codebase, requested)
+    answers = _GateAnswerBuilder(codebase, requested)
     if proof is not None and proof.outcome is ProofOutcome.FINGERPRINT_MISMATCH:
-        return about.requires_reindex(proof.detail)
-    if proof is None and indexing is None and (other := superseded(codebase)) is not None:
-        return about.requires_reindex(f"it was made as {other[:12]}, this is {codebase.fingerprint[:12]}")
+        return answers.build_requires_reindex(proof.detail)
+    if proof is None and indexing is None and (old_fingerprint := find_superseded(codebase)) is not None:
+        return answers.build_requires_reindex(
+            f"it was made as {old_fingerprint[:12]}, this is {codebase.fingerprint[:12]}"
+        )
     if indexing is not None and not (stale_ok and proof is not None):
-        return about.not_ready(indexing, proof, debug=debug)
+        return answers.build_not_ready(indexing, proof, debug=debug)
     if proof is None:
-        return about.not_indexed(None)
+        return answers.build_not_indexed(None)
     if proof.outcome is ProofOutcome.STALE_LOCAL:
-        return about.not_indexed(proof)
+        return answers.build_not_indexed(proof)
     return None
 
 
-def _remarks(proof: Proof) -> dict[str, Any]:
+def _proof_hints(proof: Proof) -> dict[str, Any]:
     if proof.outcome is not ProofOutcome.PROBE_FAILED:
         return {}
     return {"debugProofCheck": {"ok": False, "reason": str(ProofReason.PROBE_FAILED), "detail": proof.detail}}
 
 
-def superseded(codebase: Indexed) -> str | None:
+def find_superseded(codebase: IndexedCodebase) -> str | None:
     """The fingerprint of an index of this very root, made with other settings or by another release."""
-    mine = f"__{root_hash(codebase.root)}__"
-    for other in stores.list_readable(codebase.home, codebase.mode):
-        if mine not in other.id or other.id == codebase.layout.id or not other.active_pointer.exists():
+    root_part = f"__{root_hash(codebase.root)}__"
+    for layout in stores.list_readable(codebase.home, codebase.mode):
+        if (
+            root_part not in layout.id
+            or layout.id == codebase.layout.id
+            or not layout.active_pointer.exists()
+        ):
             continue
         try:
-            known = state_file.read(other)
+            store_state = state_file.read(layout)
         except IncompatibleVersion:  # made by another release: still an index of this root
-            known = None
-        if known is None or known.mode == codebase.mode:
-            return known.config_fingerprint if known else other.id.rpartition("__")[2]
+            store_state = None
+        if store_state is None or store_state.mode == codebase.mode:
+            return store_state.config_fingerprint if store_state else layout.id.rpartition("__")[2]
     return None
 
 
 # -- proof ------------------------------------------------------------------------------------------
 
 
-def validate_completion_proof(codebase: Indexed, view: SnapshotView) -> Proof:
+def validate_completion_proof(codebase: IndexedCodebase, view: SnapshotView) -> Proof:
     """Read the marker of the newest table and judge it (EN-4). Never raises: a probe that fails is an outcome."""
     try:
         marker = view.read_marker() if view.manifest.segments else None
     except (OSError, ValueError, RuntimeError, ImportError, IntegrityError) as error:
         detail = f"the completion marker cannot be read: {error}"
         return Proof(ProofOutcome.PROBE_FAILED, ProofReason.PROBE_FAILED, detail, marker_present=False)
-    return _judge(codebase, view, marker)
+    return _judge_marker(codebase, view, marker)
 
 
-def _quick_proof(codebase: Indexed, view: SnapshotView) -> Proof:
+def _quick_proof(codebase: IndexedCodebase, view: SnapshotView) -> Proof:
     manifest = view.manifest
-    bound = (
+    is_bound = (
         [item.snapshot_id for item in manifest.segments[-1:]] == [manifest.snapshot_id]
-        and canonical(manifest.canonical_root) == canonical(str(codebase.root))
+        and canonical_path(manifest.canonical_root) == canonical_path(str(codebase.root))
         and manifest.config_fingerprint == codebase.fingerprint
         and view.is_newest_table_cached()
     )
-    return Proof(ProofOutcome.VALID) if bound else validate_completion_proof(codebase, view)
+    return Proof(ProofOutcome.VALID) if is_bound else validate_completion_proof(codebase, view)
 
 
-def _judge(codebase: Indexed, view: SnapshotView, marker: object) -> Proof:
+def _judge_marker(codebase: IndexedCodebase, view: SnapshotView, marker: object) -> Proof:
     if marker is None:
         return Proof(
             ProofOutcome.STALE_LOCAL,
@@ -234,29 +246,29 @@ def _judge(codebase: Indexed, view: SnapshotView, marker: object) -> Proof:
             False,
         )
     if not isinstance(marker, dict):
-        return _stale(ProofReason.INVALID_PAYLOAD, "the marker is not an object")
+        return _stale_proof(ProofReason.INVALID_PAYLOAD, "the marker is not an object")
     if marker.get("kind") != MARKER_KIND:
-        return _stale(ProofReason.INVALID_MARKER_KIND, f"the marker's kind is {marker.get('kind')!r}")
-    where = marker.get("codebasePath")
-    if isinstance(where, str) and canonical(view.manifest.resolve_root(where)) != canonical(
-        str(codebase.root)
-    ):
-        return _stale(ProofReason.PATH_MISMATCH, f"the marker belongs to {where}")
-    flaw = _payload_flaw(marker, view)
+        return _stale_proof(ProofReason.INVALID_MARKER_KIND, f"the marker's kind is {marker.get('kind')!r}")
+    marker_path = marker.get("codebasePath")
+    if isinstance(marker_path, str) and canonical_path(
+        view.manifest.resolve_root(marker_path)
+    ) != canonical_path(str(codebase.root)):
+        return _stale_proof(ProofReason.PATH_MISMATCH, f"the marker belongs to {marker_path}")
+    flaw = _find_payload_flaw(marker, view)
     if flaw:
-        return _stale(ProofReason.INVALID_PAYLOAD, flaw)
-    runtime = config.marker_fingerprint(codebase.settings, view.manifest.dimension)
-    if marker["fingerprint"] != runtime:
-        detail = f"the index was made with {_difference(marker['fingerprint'], runtime)}"
+        return _stale_proof(ProofReason.INVALID_PAYLOAD, flaw)
+    runtime_fingerprint = config.marker_fingerprint(codebase.settings, view.manifest.dimension)
+    if marker["fingerprint"] != runtime_fingerprint:
+        detail = f"the index was made with {_describe_difference(marker['fingerprint'], runtime_fingerprint)}"
         return Proof(ProofOutcome.FINGERPRINT_MISMATCH, ProofReason.FINGERPRINT_MISMATCH, detail)
     return Proof(ProofOutcome.VALID)
 
 
-def _stale(reason: ProofReason, detail: str) -> Proof:
+def _stale_proof(reason: ProofReason, detail: str) -> Proof:
     return Proof(ProofOutcome.STALE_LOCAL, reason, detail)
 
 
-def _payload_flaw(marker: Mapping[str, Any], view: SnapshotView) -> str:
+def _find_payload_flaw(marker: Mapping[str, Any], view: SnapshotView) -> str:
     """What is wrong with the marker's shape, "" when nothing is."""
     for name in ("codebasePath", *_TEXTS):
         if not isinstance(marker.get(name), str) or not marker[name]:
@@ -272,12 +284,12 @@ def _payload_flaw(marker: Mapping[str, Any], view: SnapshotView) -> str:
     return ""
 
 
-def _difference(stored: Mapping[str, Any], runtime: Mapping[str, Any]) -> str:
+def _describe_difference(stored: Mapping[str, Any], runtime: Mapping[str, Any]) -> str:
     names = sorted(name for name in stored.keys() | runtime.keys() if stored.get(name) != runtime.get(name))
     return ", ".join(f"{name} {stored.get(name)!r} (now {runtime.get(name)!r})" for name in names)
 
 
-def canonical(path: str) -> str:
+def canonical_path(path: str) -> str:
     """Policy A: real path where there is one, normalised, without a trailing separator."""
     return os.path.normpath(os.path.realpath(path))
 
@@ -285,7 +297,7 @@ def canonical(path: str) -> str:
 # -- envelopes --------------------------------------------------------------------------------------
 
 
-def action(root: Path, name: str) -> dict[str, Any]:
+def lifecycle_action(root: Path, name: str) -> dict[str, Any]:
     """A lifecycle action in both forms, for the effective root; each runs as printed."""
     return {
         "tool": "manage_index",
@@ -298,47 +310,57 @@ def action(root: Path, name: str) -> dict[str, Any]:
 _COMMANDS = {"status": "status", "create": "sync --full", "reindex": "sync --full", "sync": "sync"}
 
 
-def _gated(envelope: dict[str, Any]) -> Gated:
-    hints = envelope["hints"]
-    following = next(hints[name] for name in ("reindex", "create", "status") if name in hints)
-    return Gated(envelope["message"], hint=following["command"], envelope=envelope)
+def _gated_error(gate_answer: dict[str, Any]) -> Gated:
+    hints = gate_answer["hints"]
+    next_action = next(hints[name] for name in ("reindex", "create", "status") if name in hints)
+    return Gated(gate_answer["message"], hint=next_action["command"], envelope=gate_answer)
 
 
-class _About:
+class _GateAnswerBuilder:
     """Builds the three envelopes for one codebase and request."""
 
-    def __init__(self, codebase: Indexed, requested: Path | None) -> None:
+    def __init__(self, codebase: IndexedCodebase, requested: Path | None) -> None:
         self._codebase = codebase
         self._root = codebase.root
         self._requested = str(requested) if requested is not None else str(codebase.root)
 
-    def not_ready(self, indexing: IndexingProgress, proof: Proof | None, *, debug: bool) -> dict[str, Any]:
-        hints: dict[str, Any] = {"status": action(self._root, "status")}
+    def build_not_ready(
+        self, indexing: IndexingProgress, proof: Proof | None, *, debug: bool
+    ) -> dict[str, Any]:
+        hints: dict[str, Any] = {"status": lifecycle_action(self._root, "status")}
         if debug:
-            present = proof is not None and proof.marker_present
-            hints["debugIndexing"] = {"completionProof": PROOF, "markerPresent": present}
-        done = "" if indexing.progress_pct is None else f", {indexing.progress_pct:.0f} % done"
+            marker_present = proof is not None and proof.marker_present
+            hints["debugIndexing"] = {"completionProof": PROOF, "markerPresent": marker_present}
+        progress_text = "" if indexing.progress_pct is None else f", {indexing.progress_pct:.0f} % done"
         return {
-            **self._base(
-                "not_ready", NonOkReason.INDEXING, f"{self._root} is being indexed{done}; try again later"
+            **self._common_fields(
+                "not_ready",
+                NonOkReason.INDEXING,
+                f"{self._root} is being indexed{progress_text}; try again later",
             ),
             "indexing": {
                 "progressPct": indexing.progress_pct,
                 "lastUpdated": indexing.last_updated,
                 "phase": indexing.phase,
             },
-            "retryAfterMs": _retry_after(self._codebase.layout, indexing),
+            "retryAfterMs": _retry_after_ms(self._codebase.layout, indexing),
             "hints": hints,
         }
 
-    def requires_reindex(self, detail: str) -> dict[str, Any]:
+    def build_requires_reindex(self, detail: str) -> dict[str, Any]:
         message = f"the index of {self._root} does not fit this release and its configuration: {detail}"
-        hints = {"reindex": action(self._root, "reindex"), "status": action(self._root, "status")}
-        return {**self._base("requires_reindex", NonOkReason.REQUIRES_REINDEX, message), "hints": hints}
+        hints = {
+            "reindex": lifecycle_action(self._root, "reindex"),
+            "status": lifecycle_action(self._root, "status"),
+        }
+        return {
+            **self._common_fields("requires_reindex", NonOkReason.REQUIRES_REINDEX, message),
+            "hints": hints,
+        }
 
-    def not_indexed(self, proof: Proof | None) -> dict[str, Any]:
-        create = action(self._root, "create")
-        hints: dict[str, Any] = {"create": create, "status": action(self._root, "status")}
+    def build_not_indexed(self, proof: Proof | None) -> dict[str, Any]:
+        create = lifecycle_action(self._root, "create")
+        hints: dict[str, Any] = {"create": create, "status": lifecycle_action(self._root, "status")}
         message = f"{self._root} is not indexed"
         if proof is not None:
             message = (
@@ -349,9 +371,9 @@ class _About:
                 "completionProof": str(proof.reason),
                 "recommendedAction": {key: create[key] for key in ("tool", "args")},
             }
-        return {**self._base("not_indexed", NonOkReason.NOT_INDEXED, message), "hints": hints}
+        return {**self._common_fields("not_indexed", NonOkReason.NOT_INDEXED, message), "hints": hints}
 
-    def _base(self, status: str, reason: NonOkReason, message: str) -> dict[str, Any]:
+    def _common_fields(self, status: str, reason: NonOkReason, message: str) -> dict[str, Any]:
         return {
             **versions.answer_version("query"),
             "status": status,
@@ -362,11 +384,11 @@ class _About:
         }
 
 
-def _retry_after(layout: Layout, indexing: IndexingProgress) -> int:
+def _retry_after_ms(layout: Layout, indexing: IndexingProgress) -> int:
     """From the pace so far, within sensible bounds."""
-    holder = _holder(layout)
-    if holder is None or not indexing.progress_pct:
+    writer_lease = _read_lease(layout)
+    if writer_lease is None or not indexing.progress_pct:
         return _RETRY_MS
-    spent = (datetime.now(UTC) - datetime.fromisoformat(holder.started_at)).total_seconds() * 1000
-    left = spent * (100 - indexing.progress_pct) / indexing.progress_pct
-    return round(min(max(left, _RETRY_MIN_MS), _RETRY_MAX_MS))
+    elapsed_ms = (datetime.now(UTC) - datetime.fromisoformat(writer_lease.started_at)).total_seconds() * 1000
+    remaining_ms = elapsed_ms * (100 - indexing.progress_pct) / indexing.progress_pct
+    return round(min(max(remaining_ms, _RETRY_MIN_MS), _RETRY_MAX_MS))

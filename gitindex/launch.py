@@ -10,8 +10,8 @@ from gitindex import child
 
 Process = subprocess.Popen[bytes]
 # What such a process needs; credentials and keys are not among it.
-_PLAIN = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ", "VIRTUAL_ENV")
-_PLAIN_PREFIX = ("LC_", "MALLOC_", "OMP_", "OPENBLAS_", "PYTHON")
+_PASSED_VARIABLES = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ", "VIRTUAL_ENV")
+_PASSED_PREFIXES = ("LC_", "MALLOC_", "OMP_", "OPENBLAS_", "PYTHON")
 
 
 def start(module: str, *arguments: str, descriptors: Sequence[int] = ()) -> Process:
@@ -19,7 +19,7 @@ def start(module: str, *arguments: str, descriptors: Sequence[int] = ()) -> Proc
 
     It is no member of our process group: an interrupt at the terminal is ours to handle.
     """
-    plain = {name: value for name, value in os.environ.items() if _is_plain(name)}
+    passed_variables = {name: value for name, value in os.environ.items() if _is_passed(name)}
     return subprocess.Popen(
         child.command(module, *arguments),
         stdin=subprocess.PIPE,
@@ -27,10 +27,10 @@ def start(module: str, *arguments: str, descriptors: Sequence[int] = ()) -> Proc
         stderr=subprocess.DEVNULL,
         pass_fds=descriptors,
         cwd=child.DIRECTORY,
-        env=child.environment(plain),
+        env=child.child_environment(passed_variables),
         process_group=0,
     )
 
 
-def _is_plain(name: str) -> bool:
-    return name in _PLAIN or name.startswith(_PLAIN_PREFIX)
+def _is_passed(name: str) -> bool:
+    return name in _PASSED_VARIABLES or name.startswith(_PASSED_PREFIXES)

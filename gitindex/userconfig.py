@@ -52,9 +52,9 @@ def read_user_config(home: Path) -> UserConfig:
     return _parse(path, data)
 
 
-def _check_owner(path: Path, found: os.stat_result) -> None:
+def _check_owner(path: Path, file_stat: os.stat_result) -> None:
     """The home may be shared: what decides for this user was written by this user or by the administrator."""
-    if found.st_uid not in (os.geteuid(), 0) or found.st_mode & stat.S_IWOTH:
+    if file_stat.st_uid not in (os.geteuid(), 0) or file_stat.st_mode & stat.S_IWOTH:
         raise ConfigError(
             f"{path} belongs to somebody else, or everybody may write it",
             hint="set GITINDEX_HOME to a directory of your own",
@@ -66,33 +66,33 @@ def _parse(path: Path, data: bytes) -> UserConfig:
         tables = toml.loads(data.decode("utf-8-sig"))
     except ValueError as error:
         raise ConfigError(f"{path}: {error}", hint=f"fix {quote_argument(str(path))}") from error
-    reader = _Reader(path)
-    reader.only("", tables, {"shared", "index", "git", "mcp", "models"})
-    index = reader.table(tables, "index")
-    git = reader.table(tables, "git")
-    mcp = reader.table(tables, "mcp")
-    models = reader.table(tables, "models")
-    reader.only(
+    reader = _UserConfigReader(path)
+    reader.reject_unknown_keys("", tables, {"shared", "index", "git", "mcp", "models"})
+    index = reader.read_table(tables, "index")
+    git = reader.read_table(tables, "git")
+    mcp = reader.read_table(tables, "mcp")
+    models = reader.read_table(tables, "models")
+    reader.reject_unknown_keys(
         "index.", index, {"include_untracked", "clean_only", "submodules", "submodule_roots", "max_files"}
     )
-    reader.only("git.", git, {"lazy_fetch"})
-    reader.only("mcp.", mcp, {"roots"})
+    reader.reject_unknown_keys("git.", git, {"lazy_fetch"})
+    reader.reject_unknown_keys("mcp.", mcp, {"roots"})
     return UserConfig(
-        shared=reader.flag("", tables, "shared"),
-        include_untracked=reader.flag("index.", index, "include_untracked")
+        shared=reader.read_flag("", tables, "shared"),
+        include_untracked=reader.read_flag("index.", index, "include_untracked")
         if "include_untracked" in index
         else None,
-        clean_only=reader.flag("index.", index, "clean_only"),
-        submodules=reader.flag("index.", index, "submodules"),
-        submodule_roots=reader.paths("index.", index, "submodule_roots"),
-        max_files=reader.number("index.", index, "max_files", MAX_FILES),
-        lazy_fetch=reader.flag("git.", git, "lazy_fetch"),
-        mcp_roots=reader.paths("mcp.", mcp, "roots"),
-        models={name: reader.path("models.", models, name) for name in models},
+        clean_only=reader.read_flag("index.", index, "clean_only"),
+        submodules=reader.read_flag("index.", index, "submodules"),
+        submodule_roots=reader.read_paths("index.", index, "submodule_roots"),
+        max_files=reader.read_number("index.", index, "max_files", MAX_FILES),
+        lazy_fetch=reader.read_flag("git.", git, "lazy_fetch"),
+        mcp_roots=reader.read_paths("mcp.", mcp, "roots"),
+        models={name: reader.read_path("models.", models, name) for name in models},
     )
 
 
-class _Reader:
+class _UserConfigReader:
     def __init__(self, path: Path) -> None:
         self._path = path
 
@@ -101,39 +101,39 @@ class _Reader:
             f"{self._path}: {key}: {message}", hint=f"fix {quote_argument(str(self._path))}", key=key
         )
 
-    def only(self, prefix: str, table: Mapping[str, Any], allowed: set[str]) -> None:
+    def reject_unknown_keys(self, prefix: str, table: Mapping[str, Any], allowed: set[str]) -> None:
         for key in table:
             if key not in allowed:
                 raise self.error(
                     f"{prefix}{key}", f"unknown key, expected one of {', '.join(sorted(allowed))}"
                 )
 
-    def table(self, tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    def read_table(self, tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         value = tables.get(name, {})
         if not isinstance(value, dict):
             raise self.error(name, "must be a table")
         return value
 
-    def flag(self, prefix: str, table: Mapping[str, Any], key: str) -> bool:
+    def read_flag(self, prefix: str, table: Mapping[str, Any], key: str) -> bool:
         value = table.get(key, False)
         if not isinstance(value, bool):
             raise self.error(f"{prefix}{key}", f"must be true or false, found {value!r}")
         return value
 
-    def number(self, prefix: str, table: Mapping[str, Any], key: str, default: int) -> int:
+    def read_number(self, prefix: str, table: Mapping[str, Any], key: str, default: int) -> int:
         value = table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise self.error(f"{prefix}{key}", f"must be a whole number above 0, found {value!r}")
         return value
 
-    def path(self, prefix: str, table: Mapping[str, Any], key: str) -> str:
+    def read_path(self, prefix: str, table: Mapping[str, Any], key: str) -> str:
         value = table[key]
         if not isinstance(value, str) or not Path(value).expanduser().is_absolute():
             raise self.error(f"{prefix}{key}", f"must be an absolute path, found {value!r}")
         return str(Path(value).expanduser())
 
-    def paths(self, prefix: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    def read_paths(self, prefix: str, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
         value = table.get(key, [])
         if not isinstance(value, list):
             raise self.error(f"{prefix}{key}", f"must be a list of absolute paths, found {value!r}")
-        return tuple(self.path(prefix, {key: item}, key) for item in value)
+        return tuple(self.read_path(prefix, {key: item}, key) for item in value)

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from gitindex.config import calm_numpy
+from gitindex.config import limit_numpy_threads
 from tests import models
 from tests.gitrepo import GitRepo
 
-calm_numpy()
+limit_numpy_threads()
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
 _KEEP = {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "VIRTUAL_ENV"}

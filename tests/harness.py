@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gitindex.cli.boundary import guarded
+from gitindex.cli.boundary import run_command
 from gitindex.cli.main import group
-from gitindex.config import Environment, environment
+from gitindex.config import Environment, load_environment
 from gitindex.lifecycle.digest import Digest, compute_digest
 from gitindex.model.moment import Moment
 from gitindex.ops.codebase import Codebase, open_codebase
@@ -28,7 +28,7 @@ FEW = {"workers": 1, "lease_wait": 5.0}
 
 def codebase(root: Path, home: Path | None = None) -> Codebase:
     """By default the test's own home; another `home` is another place for the same user's stores."""
-    known = environment()
+    known = load_environment()
     return open_codebase(root, Environment(home, user=known.user) if home else known)
 
 
@@ -73,5 +73,5 @@ def cli(*arguments: str) -> Ran:
     """One command line, in this process, through the real boundary."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        code = guarded(group, arguments)
+        code = run_command(group, arguments)
     return Ran(code, out.getvalue(), err.getvalue())

@@ -104,7 +104,7 @@ def _spent(started: tuple[float, float]) -> dict[str, float]:
 
 
 def _opened(root: Path):
-    from gitindex.config import environment as ours
+    from gitindex.config import load_environment as ours
     from gitindex.git.repo import head
     from gitindex.ops.codebase import open_codebase
     from gitindex.ops.exact.refresh import RefreshOptions, make_indexer_environment

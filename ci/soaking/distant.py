@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import GitindexError
 from gitindex.lifecycle.digest import Digest, compute_digest
 from gitindex.ops.codebase import Codebase, open_codebase
@@ -89,7 +89,7 @@ class Walk:
 
     def _codebase(self, home: Path) -> Codebase:
         os.environ["GITINDEX_HOME"] = str(home)
-        return open_codebase(self.root, environment())
+        return open_codebase(self.root, load_environment())
 
 
 def live(repository: Path, base: Path, seed: int, syncs: int) -> str | None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import click
 
 from gitindex.cli import output, summary
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import Gated, GitindexError, OutputFailed, StoreUnwritable
 from gitindex.model.foreign import quote_argument
 from gitindex.model.frozen import frozen
@@ -26,25 +26,25 @@ class Invocation:
     as_json: bool
 
 
-def guarded(command: click.Command, arguments: Sequence[str]) -> int:
+def run_command(command: click.Command, arguments: Sequence[str]) -> int:
     """Run a command line; returns its exit code and never lets a traceback out."""
     name = next((word for word in arguments if not word.startswith("-")), "")
     invocation = Invocation(name, "--json" in arguments)
     code = 0
     try:
-        code = _ran(command, arguments, invocation)
-        with writing():
+        code = _invoke(command, arguments, invocation)
+        with translate_output_errors():
             sys.stdout.flush()
     except BrokenPipeError:
-        _abandon()  # the reader went away (head, less)
+        _discard_stdout()  # the reader went away (head, less)
     except OutputFailed as error:
-        _abandon()
-        return _named(error, Invocation(name, as_json=False))
+        _discard_stdout()
+        return _report_error(error, Invocation(name, as_json=False))
     return code
 
 
 @contextmanager
-def writing() -> Iterator[None]:
+def translate_output_errors() -> Iterator[None]:
     """What stdout reports in the body gets a name; a reader that went away keeps its own."""
     try:
         yield
@@ -56,43 +56,43 @@ def writing() -> Iterator[None]:
         ) from error
 
 
-def _ran(command: click.Command, arguments: Sequence[str], invocation: Invocation) -> int:
+def _invoke(command: click.Command, arguments: Sequence[str], invocation: Invocation) -> int:
     try:
         result = command.main(list(arguments), prog_name="gitindex", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        return _usage(error, invocation)
+        return _report_usage_error(error, invocation)
     except (OutputFailed, BrokenPipeError):
         raise
     except GitindexError as error:
-        return _named(error, invocation)
+        return _report_error(error, invocation)
     except PermissionError as error:
-        return _named(_denied(error), invocation)
+        return _report_error(_unwritable_error(error), invocation)
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("interrupted; the last good snapshot is untouched\n")
         return 130
     except OSError as error:
         if _SHOWN_BY_CLICK.isdisjoint(arguments):
-            return _unexpected(error, invocation)
-        with writing():
+            return _report_defect(error, invocation)
+        with translate_output_errors():
             raise
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a defect, told as such
-        return _unexpected(error, invocation)
+        return _report_defect(error, invocation)
 
 
-def _abandon() -> None:
+def _discard_stdout() -> None:
     """Point stdout elsewhere, so that the rest of the answer does not complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_json(value: object) -> None:
-    with writing():
+    with translate_output_errors():
         output.write_json(value)
 
 
-def _usage(error: click.ClickException, invocation: Invocation) -> int:
+def _report_usage_error(error: click.ClickException, invocation: Invocation) -> int:
     summary.append_failure(invocation.name, error.format_message(), None)
     if invocation.as_json:
         _write_json(
@@ -101,60 +101,62 @@ def _usage(error: click.ClickException, invocation: Invocation) -> int:
     else:
         context = error.ctx if isinstance(error, click.UsageError) else None
         if context is not None:
-            output.write_lines(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n")
+            output.write_error_lines(
+                f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n"
+            )
         output.write_error(f"Error: {error.format_message()}")
     return 2
 
 
-def _named(error: GitindexError, invocation: Invocation) -> int:
+def _report_error(error: GitindexError, invocation: Invocation) -> int:
     summary.append_failure(invocation.name, error.message, error.hint)
-    envelope = error.detail.get("envelope") if isinstance(error, Gated) else None
+    gate_answer = error.detail.get("envelope") if isinstance(error, Gated) else None
     if invocation.as_json:
-        fallback = {
+        error_answer = {
             "status": "error",
             "error": {
                 "code": error.code,
                 "message": error.message,
                 "hint": error.hint,
-                **_plain(error.detail),
+                **_json_values(error.detail),
             },
         }
-        _write_json(envelope if isinstance(envelope, dict) else fallback)
+        _write_json(gate_answer if isinstance(gate_answer, dict) else error_answer)
     else:
         output.write_error(f"gitindex: {error.message}")
         example = error.detail.get("example")
         if isinstance(example, str):
-            output.write_lines(example)
+            output.write_error_lines(example)
         if error.hint:
             output.write_error(f"  next: {error.hint}")
     return error.exit_code
 
 
-def _denied(error: PermissionError) -> GitindexError:
+def _unwritable_error(error: PermissionError) -> GitindexError:
     """Somebody else made it, or ran us as somebody else once; not a defect."""
     from pathlib import Path
 
     from gitindex.hooks import owner
 
-    where = Path(os.fsdecode(error.filename or "."))
+    path = Path(os.fsdecode(error.filename or "."))
     return StoreUnwritable(
-        f"permission denied: {where} belongs to {owner.name(where)}",
-        hint=f"ls -ld {quote_argument(str(where))}",
+        f"permission denied: {path} belongs to {owner.owner_name(path)}",
+        hint=f"ls -ld {quote_argument(str(path))}",
     )
 
 
-def _plain(detail: dict[str, object]) -> dict[str, object]:
+def _json_values(detail: dict[str, object]) -> dict[str, object]:
     return {
         name: value for name, value in detail.items() if isinstance(value, str | int | float | list | dict)
     }
 
 
-def _unexpected(error: BaseException, invocation: Invocation) -> int:
+def _report_defect(error: BaseException, invocation: Invocation) -> int:
     message = f"{type(error).__name__}: {error}"
     summary.append_failure(invocation.name, f"unexpected {message}", None)
     if invocation.as_json:
         _write_json({"status": "error", "error": {"code": "defect", "message": message, "hint": None}})
-    if environment().debug:
+    if load_environment().debug:
         import traceback
 
         traceback.print_exc()

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from gitindex.cli import output, summary
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.packages import installed_packages
-from gitindex.cli.progress_bar import bar
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.packages import add_package_options
+from gitindex.cli.progress_bar import progress_bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.errors import UsageError
 from gitindex.ops.sharing.build import build
@@ -29,11 +29,11 @@ from gitindex.semantic import nodemodules, pythonenv
 @click.option("--shard", default="", metavar="I/N", help="Build one of N shares of the paths (see merge).")
 @click.option("--output", type=click.Path(path_type=Path), help="Where a shard goes.")
 @click.option("--no-semantic", is_flag=True, help="Do not run the exact (SCIP) indexers.")
-@installed_packages
+@add_package_options
 @click.option("--allow-project-code", is_flag=True, help="Let indexers run build scripts of the project.")
 @click.option("--allow-degraded", is_flag=True, help="Build although some files or indexers failed.")
 def run(
-    call: Call,
+    call: CommandCall,
     rev: str,
     full: bool,
     url: str,
@@ -54,26 +54,29 @@ def run(
         python_env=pythonenv.locate(python_env) if python_env else None,
         node_modules=nodemodules.locate(node_modules) if node_modules else None,
         allow_project_code=allow_project_code,
-        shard=_shard(shard),
+        shard=_parse_shard(shard),
         output=output,
     )
-    with bar(not call.as_json) as progress, transfer_bar("fetching the base", not call.as_json) as transfer:
+    with (
+        progress_bar(not call.as_json) as progress,
+        transfer_bar("fetching the base", not call.as_json) as transfer,
+    ):
         report = build(call.path, call.environment, options, progress, transfer)
-    summary.append(call.environment, f"gitindex built {report.commit[:12]}", _rows(report))
+    summary.append(call.environment, f"gitindex built {report.commit[:12]}", _summary_rows(report))
     summary.set_outputs(call.environment, {"snapshot": report.snapshot_id})
-    return Answer(asdict(report), _text(report))
+    return Answer(asdict(report), _render_text(report))
 
 
-def _shard(text: str) -> Shard | None:
+def _parse_shard(text: str) -> Shard | None:
     if not text:
         return None
-    found = re.fullmatch(r"(\d{1,3})/(\d{1,3})", text)
-    if found is None:
+    match = re.fullmatch(r"(\d{1,3})/(\d{1,3})", text)
+    if match is None:
         raise UsageError(f"not a shard: {text!r}", hint="--shard 1/4 --output DIR")
-    return Shard(int(found[1]), int(found[2]))
+    return Shard(int(match[1]), int(match[2]))
 
 
-def _rows(report: BuildReport) -> list[tuple[str, str]]:
+def _summary_rows(report: BuildReport) -> list[tuple[str, str]]:
     languages = sorted(report.languages.items(), key=lambda item: -item[1])[:8]
     return [
         ("commit", report.commit),
@@ -82,31 +85,31 @@ def _rows(report: BuildReport) -> list[tuple[str, str]]:
         ("chunks", f"{report.counts['chunks']:,}"),
         ("languages", ", ".join(f"{name} {count:,}" for name, count in languages)),
         ("skipped", ", ".join(f"{name} {count:,}" for name, count in report.skipped.items()) or "nothing"),
-        ("exact (SCIP)", ", ".join(map(_exact, report.indexers)) or "none"),
+        ("exact (SCIP)", ", ".join(map(_format_indexer, report.indexers)) or "none"),
         ("segments", str(report.segments)),
         ("time", f"{report.elapsed_ms / 1000:.1f} s"),
         *([("note", report.note)] if report.note else []),
     ]
 
 
-def _exact(one: dict[str, Any]) -> str:
-    return f"{one['language']} {one['root'] or '.'}: {one['files']:,} files, {one['outcome']}"
+def _format_indexer(indexer: dict[str, Any]) -> str:
+    return f"{indexer['language']} {indexer['root'] or '.'}: {indexer['files']:,} files, {indexer['outcome']}"
 
 
-def _text(report: BuildReport) -> str:
+def _render_text(report: BuildReport) -> str:
     verb = "already built" if report.noop else "built"
     changed = ", ".join(f"{count:,} {name}" for name, count in report.changes.items() if count)
     base = f"{report.base} {report.base_commit[:12]}" if report.base_commit else "nothing"
     lines = [
         f"{verb} {report.commit[:12]} as {report.snapshot_id}, from {base}"
         + (f": {changed}" if changed else ""),
-        f"{output.plural(report.counts['files'], 'file')}, {output.plural(report.counts['chunks'], 'chunk')}, "
-        f"{output.plural(report.segments, 'segment')} in {report.elapsed_ms} ms",
+        f"{output.pluralize(report.counts['files'], 'file')}, {output.pluralize(report.counts['chunks'], 'chunk')}, "
+        f"{output.pluralize(report.segments, 'segment')} in {report.elapsed_ms} ms",
         f"repository {report.repository}",
     ]
     lines += [
-        f"exact: {_exact(one)}" + (f" ({one['message']})" if one["message"] else "")
-        for one in report.indexers
+        f"exact: {_format_indexer(indexer)}" + (f" ({indexer['message']})" if indexer["message"] else "")
+        for indexer in report.indexers
     ]
     lines += [f"note: {report.note}"] if report.note else []
     return "\n".join([*lines, "next: gitindex push"])

@@ -6,8 +6,8 @@ import json
 
 import click
 
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.read_options import comments, opened, reads, told
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.read_options import add_read_options, open_for_reading, render_answer, render_comments
 from gitindex.navigate import remarks
 from gitindex.navigate.callgraph import CALLEES, CALLERS, MAX_DEPTH
 from gitindex.navigate.diagram import FORMATS
@@ -22,9 +22,9 @@ _COMMENT = {"mermaid": "%%", "dot": "//"}
 @click.option("--depth", type=click.IntRange(1, MAX_DEPTH), default=2, show_default=True)
 @click.option("--format", "shape", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--notes", "note_limit", type=click.IntRange(0), default=remarks.LIMIT, show_default=True)
-@reads
+@add_read_options
 def run(
-    call: Call,
+    call: CommandCall,
     target: str,
     direction: str,
     depth: int,
@@ -34,7 +34,7 @@ def run(
     catch_up: bool,
     debug: bool,
 ) -> Answer:
-    codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
+    codebase, options = open_for_reading(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
     data = call_graph(
         codebase,
         target,
@@ -46,7 +46,7 @@ def run(
     )
     if data["status"] == "ok" and shape in _COMMENT:
         # It goes into a file: nothing but the drawing and comments.
-        return Answer(data, "\n".join([data["diagram"], *comments(data, _COMMENT[shape])]))
+        return Answer(data, "\n".join([data["diagram"], *render_comments(data, _COMMENT[shape])]))
     if shape == "json" and not call.as_json:
         return Answer(data, json.dumps(data, ensure_ascii=False, indent=2))
-    return told(data, data.get("diagram", ""))
+    return render_answer(data, data.get("diagram", ""))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.lifecycle import compact
 from gitindex.ops.codebase import open_codebase
 
 
 @command("Merge all segments into one and drop what is dead.")
-def run(call: Call) -> Answer:
+def run(call: CommandCall) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     report = compact.compact(codebase.layout)
     if report is None:

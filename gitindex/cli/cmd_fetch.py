@@ -7,8 +7,8 @@ from dataclasses import asdict
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress_bar import bar
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.progress_bar import progress_bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.model.foreign import quote_text
 from gitindex.ops.codebase import open_codebase
@@ -24,41 +24,43 @@ from gitindex.ops.sharing.fetch_report import FetchReport
 @click.option(
     "--allow-degraded", is_flag=True, help="Publish although some local files could not be indexed."
 )
-def run(call: Call, url: str, rev: str, allow_degraded: bool) -> Answer:
+def run(call: CommandCall, url: str, rev: str, allow_degraded: bool) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     options = FetchOptions(url, rev, allow_degraded)
-    with bar(not call.as_json) as progress, transfer_bar("fetching", not call.as_json) as transfer:
+    with progress_bar(not call.as_json) as progress, transfer_bar("fetching", not call.as_json) as transfer:
         report = fetch(codebase, options, progress, transfer)
     return Answer(asdict(report), report_text(report))
 
 
 def report_text(report: FetchReport) -> str:
     target = report.target_commit[:12]
-    ahead = output.plural(report.distance or 0, "commit")
-    place = f"no ancestor of {target}" if report.distance is None else f"{ahead} behind {target}"
-    local = ", ".join(f"{count:,} {name}" for name, count in report.caught_up.items() if count)
+    commits_behind = output.pluralize(report.distance or 0, "commit")
+    position = f"no ancestor of {target}" if report.distance is None else f"{commits_behind} behind {target}"
+    local_changes = ", ".join(f"{count:,} {name}" for name, count in report.caught_up.items() if count)
     rows = [
-        ("base", f"{report.base_commit[:12]}, {place}"),
+        ("base", f"{report.base_commit[:12]}, {position}"),
         (
             "downloaded",
-            f"{output.size(report.bytes['downloaded'])} in {report.objects['downloaded']:,} objects",
+            f"{output.format_size(report.bytes['downloaded'])} in {report.objects['downloaded']:,} objects",
         ),
-        ("reused", f"{output.size(report.bytes['reused'])} in {report.objects['reused']:,} objects"),
-        ("caught up", local or "nothing to do"),
+        ("reused", f"{output.format_size(report.bytes['reused'])} in {report.objects['reused']:,} objects"),
+        ("caught up", local_changes or "nothing to do"),
         ("signed by", f"{report.signer} (builder: {quote_text(report.builder)})"),
-        ("time", f"{report.elapsed_ms} ms{_saved(report)}"),
+        ("time", f"{report.elapsed_ms} ms{_format_saved_time(report)}"),
         ("snapshot", report.snapshot_id),
     ]
-    lines = [output.name(f"fetched from {report.remote}"), output.table(rows)]
+    lines = [output.single_line(f"fetched from {report.remote}"), output.format_table(rows)]
     lines += [f"now also trusted: {key} (handed over by a trusted key)" for key in report.rotated]
-    lines += [output.name(f"passed over: {one['message']}") for one in report.passed_over]
+    lines += [
+        output.single_line(f"passed over: {skipped_base['message']}") for skipped_base in report.passed_over
+    ]
     if report.fallback is not None:
-        lines.append(output.name(f"git failed, so the files were scanned: {report.fallback.message}"))
+        lines.append(output.single_line(f"git failed, so the files were scanned: {report.fallback.message}"))
         lines.append(f"  next: {report.fallback.next}, then gitindex sync")
     return "\n".join(lines)
 
 
-def _saved(report: FetchReport) -> str:
+def _format_saved_time(report: FetchReport) -> str:
     if not report.saved_ms:
         return ""
     return f"; building took {report.built_ms / 1000:.1f} s, so this saved {report.saved_ms / 1000:.1f} s"

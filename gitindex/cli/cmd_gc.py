@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.errors import GitindexError
 from gitindex.lifecycle import gc
 from gitindex.ops.codebase import open_codebase
@@ -24,41 +24,41 @@ from gitindex.store.clock import read_clock
 @click.option("--days", type=click.IntRange(0), default=UNUSED_DAYS, show_default=True)
 @click.option("--force", is_flag=True, help="With --stores: the current codebase's store too.")
 @click.option("--dry-run", is_flag=True, help="Say what would go.")
-def run(call: Call, whole: bool, days: int, force: bool, dry_run: bool) -> Answer:
-    return _stores(call, days, force, dry_run) if whole else _snapshots(call, dry_run)
+def run(call: CommandCall, whole: bool, days: int, force: bool, dry_run: bool) -> Answer:
+    return _collect_unused_stores(call, days, force, dry_run) if whole else _collect_snapshots(call, dry_run)
 
 
-def _snapshots(call: Call, dry_run: bool) -> Answer:
+def _collect_snapshots(call: CommandCall, dry_run: bool) -> Answer:
     layout = open_codebase(call.path, call.environment).layout
     if manifests.read_active(layout) is None:
         return Answer({"status": "ok", "removed": 0, "bytes_freed": 0, "kept": []}, "nothing to collect")
     if dry_run:
-        chosen = gc.plan(layout, read_clock(), lease.next_epoch(layout))
-        freed = sum(map(atomic.tree_size, chosen.paths))
+        plan = gc.plan(layout, read_clock(), lease.next_epoch(layout))
+        freed = sum(map(atomic.tree_size, plan.paths))
     else:
         report = gc.collect(layout)
-        chosen, freed = report.plan, report.bytes_freed
+        plan, freed = report.plan, report.bytes_freed
     data: dict[str, Any] = {
         "status": "ok",
         "dry_run": dry_run,
-        "removed": len(chosen.paths),
-        "paths": [path.relative_to(layout.base).as_posix() for path in chosen.paths],
+        "removed": len(plan.paths),
+        "paths": [path.relative_to(layout.base).as_posix() for path in plan.paths],
         "bytes_freed": freed,
-        "kept": list(chosen.retained),
+        "kept": list(plan.retained),
     }
     verb = "would remove" if dry_run else "removed"
     return Answer(
         data,
-        f"{verb} {len(chosen.paths)} entries ({output.size(freed)}), kept {len(chosen.retained)} snapshots",
+        f"{verb} {len(plan.paths)} entries ({output.format_size(freed)}), kept {len(plan.retained)} snapshots",
     )
 
 
-def _stores(call: Call, days: int, force: bool, dry_run: bool) -> Answer:
+def _collect_unused_stores(call: CommandCall, days: int, force: bool, dry_run: bool) -> Answer:
     try:
-        here = open_codebase(call.path, call.environment)
+        current_codebase = open_codebase(call.path, call.environment)
     except GitindexError:  # run from anywhere: then no store is the current one
-        here = None
-    report = collect_stores(call.environment, here, days=days, force=force, dry_run=dry_run)
+        current_codebase = None
+    report = collect_stores(call.environment, current_codebase, days=days, force=force, dry_run=dry_run)
     data = {
         "status": "ok",
         "dry_run": dry_run,
@@ -70,5 +70,7 @@ def _stores(call: Call, days: int, force: bool, dry_run: bool) -> Answer:
     verb = "would remove" if dry_run else "removed"
     lines = [f"{verb} {name}" for name in report.removed]
     lines += [f"kept {store.store_id}: {store.message}" for store in report.busy]
-    lines.append(f"{verb} {output.plural(len(report.removed), 'store')} ({output.size(report.bytes_freed)})")
+    lines.append(
+        f"{verb} {output.pluralize(len(report.removed), 'store')} ({output.format_size(report.bytes_freed)})"
+    )
     return Answer(data, "\n".join(lines))

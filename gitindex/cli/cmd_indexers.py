@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.errors import UsageError
 from gitindex.ops.exact import indexer_tools
 
@@ -15,17 +15,17 @@ from gitindex.ops.exact import indexer_tools
 @command("Exact indexers: which are here (list), and getting those that can be pinned (install NAME…).")
 @click.argument("action", type=click.Choice(["list", "install"]), default="list")
 @click.argument("names", nargs=-1)
-def run(call: Call, action: str, names: tuple[str, ...]) -> Answer:
+def run(call: CommandCall, action: str, names: tuple[str, ...]) -> Answer:
     if action == "install":
         if not names:
             raise UsageError("install what?", hint="gitindex indexers install python typescript")
         data = indexer_tools.install(call.environment, names)
-        return Answer(data, f"installed {', '.join(data['installed'])}\n\n{_table(data)}")
+        return Answer(data, f"installed {', '.join(data['installed'])}\n\n{_indexer_table(data)}")
     data = indexer_tools.list_indexers(call.environment)
-    return Answer(data, _table(data))
+    return Answer(data, _indexer_table(data))
 
 
-def _table(data: dict[str, Any]) -> str:
+def _indexer_table(data: dict[str, Any]) -> str:
     rows = [
         (
             item["name"],
@@ -36,4 +36,4 @@ def _table(data: dict[str, Any]) -> str:
         )
         for item in data["indexers"]
     ]
-    return output.table(rows, ("indexer", "language", "version", "from", ""))
+    return output.format_table(rows, ("indexer", "language", "version", "from", ""))

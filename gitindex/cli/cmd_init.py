@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from gitindex.cli.cmd_sync import report_json, report_text
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress_bar import bar
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.progress_bar import progress_bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.config import FILE_NAME
 from gitindex.errors import GitError, HookError, IntegrityError, RemoteError, Untrusted
@@ -40,7 +40,7 @@ _PRE_COMMIT = ".pre-commit-config.yaml"
     help=f"Write a {FILE_NAME} with the present settings, defaults as comments.",
 )
 def run(
-    call: Call, no_hooks: bool, pre_commit: str | None, wanted: bool | None, write_config: bool
+    call: CommandCall, no_hooks: bool, pre_commit: str | None, wanted: bool | None, write_config: bool
 ) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     if write_config:
@@ -48,14 +48,14 @@ def run(
         codebase = open_codebase(call.path, call.environment)
     if pre_commit is not None and not no_hooks:
         _require_precommit(codebase)
-    fetched = _fetched(call, codebase, wanted)
-    with bar(not call.as_json) as progress:
+    fetch_result = _fetch_base(call, codebase, wanted)
+    with progress_bar(not call.as_json) as progress:
         report = catch_up(codebase, progress)
     # Last: hooks of an index that cannot be made would fail at every commit.
-    hooks = {"hooks": "left alone"} if no_hooks else _hooks(codebase, pre_commit)
+    hooks = {"hooks": "left alone"} if no_hooks else _install_hooks(codebase, pre_commit)
     data = {
         **report_json(report),
-        "fetched": fetched,
+        "fetched": fetch_result,
         "root": str(codebase.root),
         "store_id": codebase.layout.id,
         **hooks,
@@ -65,7 +65,7 @@ def run(
         f"store   {codebase.layout.base}",
         f"config  {FILE_NAME if (codebase.root / FILE_NAME).exists() else 'defaults'}",
         f"hooks   {hooks['hooks']}",
-        *([f"fetch   {fetched}"] if fetched else []),
+        *([f"fetch   {fetch_result}"] if fetch_result else []),
         report_text(report),
         "",
         "next:",
@@ -74,18 +74,18 @@ def run(
     ]
     if hooks["hooks"] in ("left alone", "no git repository") or hooks["hooks"].startswith("not installed"):
         lines.append("  gitindex sync      after a change")
-    return Answer(data, "\n".join([*lines, *_snippets(hooks)]))
+    return Answer(data, "\n".join([*lines, *_snippet_lines(hooks)]))
 
 
-def _fetched(call: Call, codebase: Codebase, wanted: bool | None) -> str | None:
+def _fetch_base(call: CommandCall, codebase: Codebase, fetch_requested: bool | None) -> str | None:
     """Start from the remote: when asked for it must work, else a failure only means building here."""
-    if wanted is False or (wanted is None and not is_pinned(codebase)):
+    if fetch_requested is False or (fetch_requested is None and not is_pinned(codebase)):
         return None
     try:
         with transfer_bar("fetching", not call.as_json) as transfer:
             report = fetch(codebase, transfer=transfer)
     except (RemoteError, Untrusted, IntegrityError) as error:
-        if wanted:
+        if fetch_requested:
             raise
         return f"not possible: {error.message}"
     return f"{report.base_commit[:12]} from {report.remote}, signed by {report.signer}"
@@ -96,7 +96,7 @@ def _require_precommit(codebase: Codebase) -> None:
         raise HookError(f"there is no {_PRE_COMMIT} in {codebase.root}", hint="gitindex init")
 
 
-def _hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]:
+def _install_hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]:
     """pre-commit when asked for (or agreed to on a terminal), git's own hooks otherwise."""
     if codebase.repo is None:
         return {"hooks": "no git repository"}
@@ -109,17 +109,19 @@ def _hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]:
         if not cannot_tell(error):
             raise
         return {"hooks": f"not installed: {error.message}"}
-    refused = [outcome.event for outcome in report.refused]
+    refused = [outcome.event for outcome in report.refused_outcomes]
     installed = [outcome.event for outcome in report.outcomes if outcome.event not in refused]
     return {
         "hooks": f"installed for {', '.join(installed)}"
         if installed
         else "refused: another hook manager is in charge",
-        "refused": [{"event": o.event, "reason": o.reason, "snippet": o.snippet} for o in report.refused],
+        "refused": [
+            {"event": o.event, "reason": o.reason, "snippet": o.snippet} for o in report.refused_outcomes
+        ],
     }
 
 
-def _snippets(hooks: dict[str, Any]) -> list[str]:
+def _snippet_lines(hooks: dict[str, Any]) -> list[str]:
     lines = []
     for refused in hooks.get("refused", []):
         lines += [

@@ -7,22 +7,24 @@ from typing import Any
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.exact import refresh_jobs
 
 
 @command("Refresh jobs, newest first: what they were asked, what became of them, and why.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
-def run(call: Call, limit: int) -> Answer:
+def run(call: CommandCall, limit: int) -> Answer:
     data = refresh_jobs.list_jobs(open_codebase(call.path, call.environment), limit)
-    rows = [_row(job) for job in data["jobs"]]
+    rows = [_job_row(job) for job in data["jobs"]]
     header = ("job", "context", "status", "commit", "tries", "scope", "what happened")
-    return Answer(data, output.table(rows, header) if rows else "no jobs yet\nnext: gitindex refresh --wait")
+    return Answer(
+        data, output.format_table(rows, header) if rows else "no jobs yet\nnext: gitindex refresh --wait"
+    )
 
 
-def _row(job: dict[str, Any]) -> tuple[str, ...]:
-    told = str(job["error"] or job["superseded_reason"] or "").split("\n")[0]
+def _job_row(job: dict[str, Any]) -> tuple[str, ...]:
+    reason = str(job["error"] or job["superseded_reason"] or "").split("\n")[0]
     scope = job["scope"] if job["scope"] == "full" else "part"
     return (
         str(job["id"]),
@@ -31,5 +33,5 @@ def _row(job: dict[str, Any]) -> tuple[str, ...]:
         job["head"][:12],
         str(job["attempts"]),
         scope,
-        told,
+        reason,
     )

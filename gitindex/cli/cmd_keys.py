@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.model.foreign import quote_argument
 from gitindex.ops.sharing import signing_keys
 
@@ -19,27 +19,27 @@ def run() -> None:
 @command("Make a key pair: FILE (private, for the publisher) and FILE.pub (for everybody).")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--comment", default="gitindex", show_default=True, help="A note for people.")
-def new(_call: Call, file: Path, comment: str) -> Answer:
-    public = signing_keys.generate_key(file, comment)
-    pub = file.with_name(file.name + ".pub")
+def create_key_pair(_call: CommandCall, file: Path, comment: str) -> Answer:
+    public_key = signing_keys.generate_key(file, comment)
+    public_file = file.with_name(file.name + ".pub")
     text = "\n".join(
         [
-            f"{public.id} {public.comment}",
+            f"{public_key.id} {public_key.comment}",
             f"private  {file}  (GITINDEX_SIGNING_KEY_FILE; keep it secret)",
-            f"public   {pub}",
-            f"next: gitindex trust add {quote_argument(str(pub))}",
+            f"public   {public_file}",
+            f"next: gitindex trust add {quote_argument(str(public_file))}",
         ]
     )
     return Answer(
         {
             "status": "ok",
-            "id": public.id,
-            "public_key": public.line,
+            "id": public_key.id,
+            "public_key": public_key.line,
             "file": str(file),
-            "public_file": str(pub),
+            "public_file": str(public_file),
         },
         text,
     )
 
 
-run.add_command(new, "new")
+run.add_command(create_key_pair, "new")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 
 
 @click.command(help="Serve the index to agents over MCP (JSON-RPC on stdin and stdout).")
@@ -17,5 +17,5 @@ from gitindex.config import environment
 def run(path: str, as_json: bool) -> int:  # noqa: ARG001
     from gitindex.mcp.server import serve
 
-    serve(environment(), Path(path).absolute())
+    serve(load_environment(), Path(path).absolute())
     return 0

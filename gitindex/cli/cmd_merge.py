@@ -8,17 +8,17 @@ from pathlib import Path
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.ops.sharing.merge import merge
 
 
 @command("Make one build of all its shards (build --shard I/N --output DIR).")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
 @click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="What was built.")
-def run(call: Call, folders: tuple[Path, ...], rev: str) -> Answer:
+def run(call: CommandCall, folders: tuple[Path, ...], rev: str) -> Answer:
     report = merge(call.path, call.environment, folders, rev)
     text = (
-        f"merged {output.plural(report.shards, 'shard')} of {report.commit[:12]} into {report.snapshot_id}: "
-        f"{output.plural(report.counts['files'], 'file')} in {report.elapsed_ms} ms\nnext: gitindex push"
+        f"merged {output.pluralize(report.shards, 'shard')} of {report.commit[:12]} into {report.snapshot_id}: "
+        f"{output.pluralize(report.counts['files'], 'file')} in {report.elapsed_ms} ms\nnext: gitindex push"
     )
     return Answer(asdict(report), text)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gitindex.cli import output, summary
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.cli.transfer import transfer_bar
 from gitindex.ops.sharing.push import PushOptions, PushReport, push
 
@@ -36,7 +36,7 @@ from gitindex.ops.sharing.push import PushOptions, PushReport, push
     help="A new private key to hand over to: it signs too, and readers trust it from now on.",
 )
 def run(
-    call: Call,
+    call: CommandCall,
     url: str,
     rev: str,
     branches: tuple[str, ...],
@@ -46,23 +46,29 @@ def run(
     options = PushOptions(url, rev, branches, default_branch, successors)
     with transfer_bar("pushing", not call.as_json) as transfer:
         report = push(call.path, call.environment, options, transfer)
-    summary.append(call.environment, f"gitindex {_verb(report)} {report.commit[:12]}", _rows(report))
+    summary.append(call.environment, f"gitindex {_verb(report)} {report.commit[:12]}", _summary_rows(report))
     summary.set_outputs(call.environment, {"uploaded": str(report.bytes["uploaded"])})
-    return Answer(asdict(report), _text(report))
+    return Answer(asdict(report), _render_text(report))
 
 
-def _rows(report: PushReport) -> list[tuple[str, str]]:
+def _summary_rows(report: PushReport) -> list[tuple[str, str]]:
     return [
         ("remote", report.remote),
-        ("uploaded", f"{output.size(report.bytes['uploaded'])} in {report.objects['uploaded']:,} objects"),
-        ("reused", f"{output.size(report.bytes['reused'])} in {report.objects['reused']:,} objects"),
+        (
+            "uploaded",
+            f"{output.format_size(report.bytes['uploaded'])} in {report.objects['uploaded']:,} objects",
+        ),
+        ("reused", f"{output.format_size(report.bytes['reused'])} in {report.objects['reused']:,} objects"),
         ("signed by", ", ".join(report.signers)),
         ("time", f"{report.elapsed_ms / 1000:.1f} s"),
     ]
 
 
-def _text(report: PushReport) -> str:
-    lines = [f"{_verb(report)} {report.commit[:12]} to {report.remote}", output.table(_rows(report)[1:])]
+def _render_text(report: PushReport) -> str:
+    lines = [
+        f"{_verb(report)} {report.commit[:12]} to {report.remote}",
+        output.format_table(_summary_rows(report)[1:]),
+    ]
     lines += [f"hands over to {key}" for key in report.successors]
     return "\n".join(lines)
 

@@ -12,8 +12,8 @@ import click
 
 from gitindex import child
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.packages import installed_packages
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.packages import add_package_options
 from gitindex.model.paths import path_key
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.exact.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
@@ -33,9 +33,9 @@ from gitindex.semantic.process import Caps
     "--timeout", type=float, default=3600.0, show_default=True, help="Seconds one indexer may take."
 )
 @click.option("--memory", type=float, default=8.0, show_default=True, help="GiB one indexer may use.")
-@installed_packages
+@add_package_options
 def run(
-    call: Call,
+    call: CommandCall,
     contexts: tuple[str, ...],
     files: bool,
     paths: tuple[str, ...],
@@ -50,7 +50,7 @@ def run(
         raise click.UsageError("--files goes with the paths it means: gitindex refresh --files PATH…")
     codebase = open_codebase(call.path, call.environment)
     caps = Caps(seconds=timeout, memory_bytes=int(memory * 1024**3))
-    keys = tuple(_key(codebase, call.path, path) for path in paths)
+    keys = tuple(_resolve_key(codebase, call.path, path) for path in paths)
     options = RefreshOptions(
         contexts,
         keys,
@@ -60,77 +60,81 @@ def run(
         python_env=pythonenv.locate(python_env) if python_env else None,
         node_modules=nodemodules.locate(node_modules) if node_modules else None,
     )
-    report = refresh(codebase, options, _shown(call))
+    report = refresh(codebase, options, _progress_printer(call))
     queued = [item for item in report.contexts if item.outcome == "queued"]
     if queued:
-        _start_worker(call, _arguments(codebase.root, options))
-    return Answer(asdict(report), _text(report), 0 if report.status == "ok" else 1)
+        _start_worker(call, _worker_arguments(codebase.root, options))
+    return Answer(asdict(report), _render_text(report), 0 if report.status == "ok" else 1)
 
 
-def _key(codebase: Codebase, base: Path, text: str) -> str:
+def _resolve_key(codebase: Codebase, base: Path, text: str) -> str:
     """From where one stands, else from the root."""
     for start in (base if base.is_dir() else base.parent, codebase.root):
-        where = (start / text).resolve()
-        if where.exists() and where.is_relative_to(codebase.root):
-            return path_key(where.relative_to(codebase.root).as_posix())
+        full_path = (start / text).resolve()
+        if full_path.exists() and full_path.is_relative_to(codebase.root):
+            return path_key(full_path.relative_to(codebase.root).as_posix())
     return path_key(text)
 
 
-def _arguments(root: Path, options: RefreshOptions) -> list[str]:
+def _worker_arguments(root: Path, options: RefreshOptions) -> list[str]:
     """The same request, to be waited for; every path is absolute or a path key."""
-    words = ["refresh", "--wait", f"--path={root}", f"--timeout={options.caps.seconds}"]
-    words += [f"--memory={options.caps.memory_bytes / 1024**3}"]
-    words += [f"--context={name}" for name in options.contexts]
-    words += [f"--python-env={options.python_env}"] if options.python_env else []
-    words += [f"--node-modules={options.node_modules}"] if options.node_modules else []
-    words += ["--allow-project-code"] if options.allow_project_code else []
-    return words + (["--files", "--", *options.files] if options.files else [])
+    arguments = ["refresh", "--wait", f"--path={root}", f"--timeout={options.caps.seconds}"]
+    arguments += [f"--memory={options.caps.memory_bytes / 1024**3}"]
+    arguments += [f"--context={name}" for name in options.contexts]
+    arguments += [f"--python-env={options.python_env}"] if options.python_env else []
+    arguments += [f"--node-modules={options.node_modules}"] if options.node_modules else []
+    arguments += ["--allow-project-code"] if options.allow_project_code else []
+    return arguments + (["--files", "--", *options.files] if options.files else [])
 
 
-def _start_worker(call: Call, arguments: list[str]) -> None:
+def _start_worker(call: CommandCall, arguments: list[str]) -> None:
     """A detached process makes the request its own: it finds the jobs queued and works on them."""
     from gitindex.hooks import spawn
 
     line = shlex.join(child.command("gitindex", *arguments))
     shell = ["/bin/sh", "-c", f"{line} </dev/null >/dev/null 2>&1 &"]
-    spawn.run(shell, child.environment(call.environment.variables), where=Path(child.DIRECTORY))
+    spawn.run(shell, child.child_environment(call.environment.variables), where=Path(child.DIRECTORY))
 
 
-def _shown(call: Call) -> Callable[[str], None]:
-    def notify(what: str) -> None:
+def _progress_printer(call: CommandCall) -> Callable[[str], None]:
+    def notify(context: str) -> None:
         if not call.as_json and sys.stderr.isatty():
-            output.write_error(f"refreshing {what}")
+            output.write_error(f"refreshing {context}")
 
     return notify
 
 
-def _text(report: RefreshReport) -> str:
+def _render_text(report: RefreshReport) -> str:
     if not report.contexts:
         return "no project here that an exact indexer knows"
     lines = [f"HEAD {report.head[:12]}"]
     for item in report.contexts:
-        lines += _lines(item)
+        lines += _context_lines(item)
     if any(item.outcome == "queued" for item in report.contexts):
         lines.append("next: gitindex jobs")
     return "\n".join(lines)
 
 
-def _lines(item: ContextReport) -> list[str]:
+def _context_lines(item: ContextReport) -> list[str]:
     lines = [
-        output.name(f"{item.outcome:<12} {item.context}  {item.tool}, {output.plural(item.files, 'file')}")
+        output.single_line(
+            f"{item.outcome:<12} {item.context}  {item.tool}, {output.pluralize(item.files, 'file')}"
+        )
     ]
     detail = item.detail
     if item.outcome == "refreshed" and detail:
         lines.append(
-            f"  {output.plural(detail['documents'], 'document')}: {detail['written']:,} written, "
+            f"  {output.pluralize(detail['documents'], 'document')}: {detail['written']:,} written, "
             f"{detail['unchanged']:,} unchanged, {detail['buried']:,} gone; {detail['occurrences']:,} occurrences, "
             f"{detail['demoted']:,} contradicted, {detail['repaired']:,} repaired, {detail['unresolved']:,} unresolved"
         )
-        lines += [output.name(f"  left out, it crashes the tool: {path}") for path in detail["excluded"]]
-        lines += [output.name(f"  {remark}") for remark in detail["remarks"][:5]]
+        lines += [
+            output.single_line(f"  left out, it crashes the tool: {path}") for path in detail["excluded"]
+        ]
+        lines += [output.single_line(f"  {remark}") for remark in detail["remarks"][:5]]
     if item.message:
         name = f"{item.diagnosis}: " if item.diagnosis else ""
-        lines.append(output.name(f"  {name}{item.message}"))
+        lines.append(output.single_line(f"  {name}{item.message}"))
     if item.next:
         lines.append(f"  next: {item.next}")
     return lines

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.ops.sharing.remote_gc import KEEP_COMMITS, KEEP_DAYS, remote_gc
 
 
@@ -25,13 +25,13 @@ def run() -> None:
     "--days", type=click.IntRange(0), default=KEEP_DAYS, show_default=True, help="Keep what is younger."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would go.")
-def gc(call: Call, url: str, keep: int, days: int, dry_run: bool) -> Answer:
+def gc(call: CommandCall, url: str, keep: int, days: int, dry_run: bool) -> Answer:
     report = remote_gc(call.path, call.environment, url=url, keep=keep, days=days, dry_run=dry_run)
     verb = "would drop" if dry_run else "dropped"
     lines = [
-        f"{verb} {output.plural(report.manifests['dropped'], 'manifest')}, kept {report.manifests['kept']:,}",
-        f"{'would delete' if dry_run else 'deleted'} {output.plural(report.objects['deleted'], 'object')} "
-        f"({output.size(report.bytes_freed)}), condemned {report.objects['condemned']:,} for the next run",
+        f"{verb} {output.pluralize(report.manifests['dropped'], 'manifest')}, kept {report.manifests['kept']:,}",
+        f"{'would delete' if dry_run else 'deleted'} {output.pluralize(report.objects['deleted'], 'object')} "
+        f"({output.format_size(report.bytes_freed)}), condemned {report.objects['condemned']:,} for the next run",
     ]
     lines += ["stopped early: somebody published meanwhile; run it again"] if report.stale else []
     return Answer(asdict(report), "\n".join(lines))

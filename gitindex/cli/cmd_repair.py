@@ -7,8 +7,8 @@ from dataclasses import asdict
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress_bar import bar
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.progress_bar import progress_bar
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain.repair import RepairReport, repair_store
 
@@ -23,15 +23,15 @@ _SCOPES = {
 
 @command("Find damaged artifacts and rebuild what they held.")
 @click.option("--dry-run", is_flag=True, help="Only say what is damaged and what a repair would do.")
-def run(call: Call, dry_run: bool) -> Answer:
+def run(call: CommandCall, dry_run: bool) -> Answer:
     codebase = open_codebase(call.path, call.environment)
-    with bar(not call.as_json) as progress:
+    with progress_bar(not call.as_json) as progress:
         report = repair_store(codebase, dry_run=dry_run, progress=progress)
-    return Answer({**asdict(report), "dry_run": dry_run}, _text(report, dry_run))
+    return Answer({**asdict(report), "dry_run": dry_run}, _render_text(report, dry_run))
 
 
-def _text(report: RepairReport, dry_run: bool) -> str:
-    lines = [output.name(f"damaged: {path}") for path in report.damaged]
+def _render_text(report: RepairReport, dry_run: bool) -> str:
+    lines = [output.single_line(f"damaged: {path}") for path in report.damaged]
     lines.append(_SCOPES[report.scope])
     if not dry_run and report.scope not in ("none", "control"):
         lines.append(f"published {report.snapshot_id} ({report.files_rebuilt:,} files indexed again)")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, WordsCommand, command
+from gitindex.cli.command import Answer, CommandCall, WordsCommand, command
 from gitindex.search.request import MAX_LIMIT, MODES, REGEX, Request
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ that it describes would touch. Each shows its best passage and how many of its c
 @click.option("--sync", "catch_up", is_flag=True, help="Index what changed first.")
 @click.option("--stale-ok", is_flag=True, help="Use the last good snapshot while the index is being rebuilt.")
 def run(
-    call: Call,
+    call: CommandCall,
     words: tuple[str, ...],
     mode: str,
     files: bool,
@@ -65,95 +65,107 @@ def run(
     catch_up: bool,
     stale_ok: bool,
 ) -> Answer:
-    codebase = call.codebase()
-    most = limit or codebase.settings.query.limit
+    codebase = call.open_codebase()
+    result_limit = limit or codebase.settings.query.limit
     request = Request(
-        " ".join(words), mode, most, globs, languages, kinds, tags, since, until, session, files
+        " ".join(words), mode, result_limit, globs, languages, kinds, tags, since, until, session, files
     )
     from gitindex.ops.syncing.worktree_status import start_status
 
-    with start_status(codebase) as look:
+    with start_status(codebase) as early_status:
         from gitindex.ops.answers.search_answer import (  # late: loads while git looks (UI-3)
             QueryOptions,
             query,
         )
 
         options = QueryOptions(catch_up, stale_ok, call.environment.debug, call.path)
-        answer = query(codebase, request, options, look)
+        answer = query(codebase, request, options, early_status)
     return Answer(answer.to_json(), "" if call.as_json else render(answer, request, codebase))
 
 
 def render(answer: QueryAnswer, request: Request, codebase: Codebase) -> str:
-    found = answer.result
-    mark = _marker(request)
-    parts = [_hit(item, codebase.root, mark) for item in found.hits]
-    footer = [] if found.hits else ["no results" + (f" for {request.query!r}" if request.query else "")]
-    if found.suggestions:
-        footer.append(f"did you mean: {output.name(', '.join(found.suggestions))}?")
-    if found.truncated:
-        footer.append(output.style(_more(found, request.limit), dim=True))
-    footer += [output.style(f"note: {note}", dim=True) for note in found.notes]
-    if found.degraded:
-        following = next((hint["command"] for hint in answer.hints.values() if "command" in hint), "")
-        footer.append(output.style(f"degraded: the files were scanned because {found.degraded}", fg="yellow"))
-        footer.append(f"  next: {following}")
+    results = answer.result
+    term_pattern = _build_term_pattern(request)
+    parts = [_render_hit(item, codebase.root, term_pattern) for item in results.hits]
+    footer = [] if results.hits else ["no results" + (f" for {request.query!r}" if request.query else "")]
+    if results.suggestions:
+        footer.append(f"did you mean: {output.single_line(', '.join(results.suggestions))}?")
+    if results.truncated:
+        footer.append(output.style(_render_truncation(results, request.limit), dim=True))
+    footer += [output.style(f"note: {remark}", dim=True) for remark in results.notes]
+    if results.degraded:
+        next_command = next((hint["command"] for hint in answer.hints.values() if "command" in hint), "")
+        footer.append(
+            output.style(f"degraded: the files were scanned because {results.degraded}", fg="yellow")
+        )
+        footer.append(f"  next: {next_command}")
     if answer.stale:
         footer.append(
             output.style("stale: the index is being rebuilt; this is the last good snapshot", fg="yellow")
         )
     if answer.sync_skipped:
         footer.append(output.style(answer.sync_skipped, fg="yellow"))
-    footer += _uncovered(answer) if not found.hits else []
+    footer += _skipped_lines(answer) if not results.hits else []
     if answer.truth:
         footer.append(output.style(answer.truth.summary_line(), dim=True))
     return "\n\n".join([*parts, "\n".join(footer)])
 
 
-def _hit(hit: Hit, root: Path, mark: re.Pattern[str] | None) -> str:
-    where = f"{hit.path}:{hit.matches[0] if hit.matches else hit.snippet_line}"
-    named = f"  {output.name(hit.symbol)}" + (f" ({hit.kind})" if hit.kind else "") if hit.symbol else ""
-    counted = f"{hit.chunks:,} chunk{'s' * (hit.chunks != 1)}" if hit.chunks else ""
-    told = ", ".join(filter(None, ("+".join(hit.layers), counted)))
-    layers = output.style(f"  {hit.score:.2f} {told}".rstrip(), dim=True)
+def _render_hit(hit: Hit, root: Path, term_pattern: re.Pattern[str] | None) -> str:
+    location = f"{hit.path}:{hit.matches[0] if hit.matches else hit.snippet_line}"
+    symbol_label = (
+        f"  {output.single_line(hit.symbol)}" + (f" ({hit.kind})" if hit.kind else "") if hit.symbol else ""
+    )
+    chunk_count = f"{hit.chunks:,} chunk{'s' * (hit.chunks != 1)}" if hit.chunks else ""
+    details = ", ".join(filter(None, ("+".join(hit.layers), chunk_count)))
+    score_label = output.style(f"  {hit.score:.2f} {details}".rstrip(), dim=True)
     lines = hit.snippet.split("\n")
     width = len(str(hit.snippet_line + len(lines)))
     body = [
-        f"{output.style(f'{hit.snippet_line + at:>{width}}', fg='green')}  {_marked(line, mark)}"
-        for at, line in enumerate(lines)
+        f"{output.style(f'{hit.snippet_line + offset:>{width}}', fg='green')}  {_highlight(line, term_pattern)}"
+        for offset, line in enumerate(lines)
     ]
-    return "\n".join([output.link(where, root / hit.path) + output.style(named, bold=True) + layers, *body])
+    return "\n".join(
+        [output.link(location, root / hit.path) + output.style(symbol_label, bold=True) + score_label, *body]
+    )
 
 
-def _more(found: Found, limit: int) -> str:
+def _render_truncation(results: Found, limit: int) -> str:
     """What was left out, and what helps: a higher limit only if it was the limit that cut, and can be higher."""
-    if not found.left_out:
+    if not results.left_out:
         count = "there may be more"
     else:
-        count = f"at least {found.left_out:,} more" if found.at_least else f"{found.left_out:,} more"
-    if not found.hits:
+        count = f"at least {results.left_out:,} more" if results.at_least else f"{results.left_out:,} more"
+    if not results.hits:
         return f"{count}: only the nearest were looked at"
-    raised = "raise --limit or " if len(found.hits) == limit < MAX_LIMIT else ""
-    return f"{count}; {raised}narrow the query"
+    limit_advice = "raise --limit or " if len(results.hits) == limit < MAX_LIMIT else ""
+    return f"{count}; {limit_advice}narrow the query"
 
 
-def _uncovered(answer: QueryAnswer) -> list[str]:
+def _skipped_lines(answer: QueryAnswer) -> list[str]:
     """What an empty answer did not look at."""
     if answer.truth is None or not answer.truth.coverage.skipped:
         return []
-    told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(answer.truth.coverage.skipped.items()))
-    return [f"not searched: {told}"]
+    skipped = ", ".join(
+        f"{count:,} {reason}" for reason, count in sorted(answer.truth.coverage.skipped.items())
+    )
+    return [f"not searched: {skipped}"]
 
 
-def _marker(request: Request) -> re.Pattern[str] | None:
+def _build_term_pattern(request: Request) -> re.Pattern[str] | None:
     """Words to show in bold; only a terminal shows them."""
-    if request.mode == REGEX or not output.styled():
+    if request.mode == REGEX or not output.is_styling_enabled():
         return None
     from gitindex.search.parse import parse
 
     terms = parse(request.query).terms
-    wanted = [re.escape(term) for term in terms if len(term) > 1]
-    return re.compile("|".join(sorted(wanted, key=len, reverse=True)), re.IGNORECASE) if wanted else None
+    escaped_terms = [re.escape(term) for term in terms if len(term) > 1]
+    return (
+        re.compile("|".join(sorted(escaped_terms, key=len, reverse=True)), re.IGNORECASE)
+        if escaped_terms
+        else None
+    )
 
 
-def _marked(line: str, mark: re.Pattern[str] | None) -> str:
-    return mark.sub(lambda found: output.style(found[0], bold=True), line) if mark else line
+def _highlight(line: str, term_pattern: re.Pattern[str] | None) -> str:
+    return term_pattern.sub(lambda found: output.style(found[0], bold=True), line) if term_pattern else line

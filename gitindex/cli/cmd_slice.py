@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.read_options import opened, reads, told
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.read_options import add_read_options, open_for_reading, render_answer
 from gitindex.errors import UsageError
 from gitindex.navigate.slice import BACKWARD, BOTH, FORWARD
 from gitindex.ops.answers.file_text import split_range
@@ -18,14 +18,14 @@ from gitindex.ops.answers.structural_answers import slice_variable
 @click.option(
     "--direction", type=click.Choice([BACKWARD, FORWARD, BOTH]), default=BACKWARD, show_default=True
 )
-@reads
+@add_read_options
 def run(
-    call: Call, place: str, name: str, direction: str, stale_ok: bool, catch_up: bool, debug: bool
+    call: CommandCall, place: str, name: str, direction: str, stale_ok: bool, catch_up: bool, debug: bool
 ) -> Answer:
-    codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
+    codebase, options = open_for_reading(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
     path, line, _ = split_range(place)
     if path == place:
         raise UsageError(f"not a position: {place!r}", hint="gitindex slice PATH:LINE NAME")
     data = slice_variable(codebase, path, line, name, options, direction=direction)
     lines = [f"{item['line']:>5}  {item['text']}" for item in data.get("lines", ())]
-    return told(data, "\n".join(lines))
+    return render_answer(data, "\n".join(lines))

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.read_options import opened, reads, told
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.read_options import add_read_options, open_for_reading, render_answer
 from gitindex.ops.exact.edit_gate import read_file_states
 
 
@@ -18,9 +18,9 @@ from gitindex.ops.exact.edit_gate import read_file_states
     "--decide", default="", metavar="TEXT", help="Answer an ambiguity, for this HEAD and these bytes."
 )
 @click.option("--proof", default="", metavar="TEXT", help="What the answer rests on.")
-@reads
+@add_read_options
 def run(
-    call: Call,
+    call: CommandCall,
     paths: tuple[str, ...],
     decide: str,
     proof: str,
@@ -28,20 +28,20 @@ def run(
     catch_up: bool,
     debug: bool,
 ) -> Answer:
-    codebase, options = opened(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
+    codebase, options = open_for_reading(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
     data = read_file_states(codebase, paths, options, decide=decide, proof=proof)
-    answer = told(data, _text(data))
+    answer = render_answer(data, _render_text(data))
     return Answer(data, answer.text, 0 if data["gate"] == "allowed" else 1)
 
 
-def _text(data: dict[str, Any]) -> str:
+def _render_text(data: dict[str, Any]) -> str:
     rows = [
         (item["path"], item["freshness"], item["certainty"], ", ".join(item["ambiguity"]))
         for item in data["files"]
     ]
-    lines = [output.table(rows), f"gate: {data['gate']}"]
+    lines = [output.format_table(rows), f"gate: {data['gate']}"]
     for item in data["witnesses"]:
-        lines += [output.name(f"  {item['path']}: {item['reason']}"), f"    next: {item['command']}"]
+        lines += [output.single_line(f"  {item['path']}: {item['reason']}"), f"    next: {item['command']}"]
     if data["ambiguous"] and data["gate"] == "needs_decision":
         lines.append('  next: gitindex state PATH… --decide "…" --proof "…"')
     return "\n".join(lines)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.gitdir import folder, hookrequest
 from gitindex.hooks import owner, worker
 from gitindex.hooks.journal import DIED, FAILED, RUNNING
@@ -14,87 +14,98 @@ from gitindex.indexing.plan import FAILURE_HINT
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.maintain.index_status import status
 
-_SHUT = ("not_ready", "requires_reindex", "not_indexed")
-_EXIT = {**dict.fromkeys(_SHUT, 3), "corrupt": 4, "incompatible": 8}
+_GATED_STATUSES = ("not_ready", "requires_reindex", "not_indexed")
+_EXIT = {**dict.fromkeys(_GATED_STATUSES, 3), "corrupt": 4, "incompatible": 8}
 
 
 @command("What is indexed, what is pending, and whether to believe it.")
-def run(call: Call) -> Answer:
+def run(call: CommandCall) -> Answer:
     codebase = open_codebase(call.path, call.environment)
-    found = {**status(codebase), "background": background(codebase)}
-    return Answer(found, _text(found), _EXIT.get(found["status"], 0))
+    index_status = {**status(codebase), "background": background_status(codebase)}
+    return Answer(index_status, _render_text(index_status), _EXIT.get(index_status["status"], 0))
 
 
-def background(codebase: Codebase) -> dict[str, Any] | None:
+def background_status(codebase: Codebase) -> dict[str, Any] | None:
     """What hooks asked for and how the last worker fared."""
     if codebase.repo is None:
         return None
     git_dir = codebase.repo.git_dir
-    last = worker.last_run(git_dir)
+    last_run = worker.last_run(git_dir)
     return {
         "pending": hookrequest.pending(git_dir),
-        "last_run": asdict(last) if last else None,
-        "problem": worker.complaint(git_dir),
-        "obstacle": owner.obstacle(git_dir) if folder.common(git_dir).exists() else None,
+        "last_run": asdict(last_run) if last_run else None,
+        "problem": worker.failed_run_message(git_dir),
+        "obstacle": owner.find_obstacle(git_dir) if folder.common(git_dir).exists() else None,
     }
 
 
-def _text(found: dict[str, Any]) -> str:
-    if found["status"] in _SHUT:
-        hints = found["hints"]
-        following = next(hints[name] for name in ("reindex", "create", "status") if name in hints)
-        lines = [output.name(found["message"]), f"  next: {following['command']}"]
-        lines += ["", *_ok(found)] if found["snapshot_id"] else []
-    elif found["status"] in ("corrupt", "incompatible"):
-        lines = [output.name(f"the index of {found['root']} is {found['status']}")]
+def _render_text(index_status: dict[str, Any]) -> str:
+    if index_status["status"] in _GATED_STATUSES:
+        hints = index_status["hints"]
+        next_action = next(hints[name] for name in ("reindex", "create", "status") if name in hints)
+        lines = [output.single_line(index_status["message"]), f"  next: {next_action['command']}"]
+        lines += ["", *_snapshot_lines(index_status)] if index_status["snapshot_id"] else []
+    elif index_status["status"] in ("corrupt", "incompatible"):
+        lines = [output.single_line(f"the index of {index_status['root']} is {index_status['status']}")]
     else:
-        lines = _ok(found)
-    for problem in found["problems"]:
-        lines.append(output.name(f"problem: {problem['message']}"))
+        lines = _snapshot_lines(index_status)
+    for problem in index_status["problems"]:
+        lines.append(output.single_line(f"problem: {problem['message']}"))
         lines.extend([f"  next: {problem['next']}"] if problem.get("next") else [])
-    for notice in found["notices"]:
+    for notice in index_status["notices"]:
         lines += [f"notice: {notice['message']}", f"  next: {notice['next']}"]
     return "\n".join(lines)
 
 
-def _ok(found: dict[str, Any]) -> list[str]:
-    counts = found["counts"]
+def _snapshot_lines(index_status: dict[str, Any]) -> list[str]:
+    counts = index_status["counts"]
     rows = [
-        ("root", found["root"]),
-        ("snapshot", f"{found['snapshot_id']}  {found['created_at']}"),
-        ("files", f"{counts['files_indexed']:,}  ({output.size(counts['text_bytes'])} of text)"),
+        ("root", index_status["root"]),
+        ("snapshot", f"{index_status['snapshot_id']}  {index_status['created_at']}"),
+        ("files", f"{counts['files_indexed']:,}  ({output.format_size(counts['text_bytes'])} of text)"),
         ("chunks", f"{counts['chunks_indexed']:,}"),
         ("symbols", f"{counts['symbols']:,}"),
-        ("segments", f"{found['segments']}  ({found['tombstones']:,} tombstones)"),
-        ("pending", _pending(found)),
-        *_background(found["background"]),
+        ("segments", f"{index_status['segments']}  ({index_status['tombstones']:,} tombstones)"),
+        ("pending", _format_pending(index_status)),
+        *_background_rows(index_status["background"]),
     ]
-    rows += [(f"skipped {reason}", f"{count:,}") for reason, count in found["skipped"].items()]
-    rows += [(f"text only ({limit})", f"{count:,}") for limit, count in found["text_only"].items()]
-    lines = [found["truth"], "", output.table(rows)]
-    if found.get("blocked"):
-        lines += [output.name(f"blocked: {error['message']}") for error in found["blocked"]]
+    rows += [(f"skipped {reason}", f"{count:,}") for reason, count in index_status["skipped"].items()]
+    rows += [(f"text only ({limit})", f"{count:,}") for limit, count in index_status["text_only"].items()]
+    lines = [index_status["truth"], "", output.format_table(rows)]
+    if index_status.get("blocked"):
+        lines += [output.single_line(f"blocked: {error['message']}") for error in index_status["blocked"]]
         lines.append(f"  next: {FAILURE_HINT}")
-    lines += [output.name(f"degraded: {error['path_key']}: {error['message']}") for error in found["errors"]]
+    lines += [
+        output.single_line(f"degraded: {error['path_key']}: {error['message']}")
+        for error in index_status["errors"]
+    ]
     return lines
 
 
-def _background(found: dict[str, Any] | None) -> list[tuple[str, str]]:
-    if found and found["obstacle"]:
-        return [("background", found["obstacle"])]
-    if found is None or found["last_run"] is None:
-        return [("background", "a hook asked for a sync")] if found and found["pending"] else []
-    last = found["last_run"]
-    if last["result"] == RUNNING:
-        return [("background", f"running since {last['started_at']}")]
-    good = ", made good since" if last["result"] in (FAILED, DIED) and not found["pending"] else ""
-    return [("background", f"{last['result']} at {last['ended_at'] or last['started_at']}{good}")]
+def _background_rows(background_run: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if background_run and background_run["obstacle"]:
+        return [("background", background_run["obstacle"])]
+    if background_run is None or background_run["last_run"] is None:
+        return (
+            [("background", "a hook asked for a sync")]
+            if background_run and background_run["pending"]
+            else []
+        )
+    last_run = background_run["last_run"]
+    if last_run["result"] == RUNNING:
+        return [("background", f"running since {last_run['started_at']}")]
+    recovered = (
+        ", made good since" if last_run["result"] in (FAILED, DIED) and not background_run["pending"] else ""
+    )
+    return [
+        ("background", f"{last_run['result']} at {last_run['ended_at'] or last_run['started_at']}{recovered}")
+    ]
 
 
-def _pending(found: dict[str, Any]) -> str:
-    if found["pending"] is None:
+def _format_pending(index_status: dict[str, Any]) -> str:
+    if index_status["pending"] is None:
         return "unknown"
-    if found["in_sync"]:
+    if index_status["in_sync"]:
         return "nothing"
-    files = output.plural(found["pending"], "file")
-    return f"{files}; a sync is blocked" if found.get("blocked") else f"{files}; run: gitindex sync"
+    files = output.pluralize(index_status["pending"], "file")
+    return f"{files}; a sync is blocked" if index_status.get("blocked") else f"{files}; run: gitindex sync"

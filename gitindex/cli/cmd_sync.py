@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress_bar import bar
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.progress_bar import progress_bar
 from gitindex.ops.syncing.catchup import catch_up
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 @click.option(
     "--wait", "wait", type=float, default=30.0, show_default=True, help="Seconds to wait for another writer."
 )
-def run(call: Call, full: bool, commit_only: bool, allow_degraded: bool, wait: float) -> Answer:
-    codebase = call.codebase()
-    with bar(not call.as_json) as progress:
+def run(call: CommandCall, full: bool, commit_only: bool, allow_degraded: bool, wait: float) -> Answer:
+    codebase = call.open_codebase()
+    with progress_bar(not call.as_json) as progress:
         report = catch_up(
             codebase,
             progress,
@@ -42,24 +42,24 @@ def report_json(report: SyncReport) -> dict[str, object]:
 
 
 def report_text(report: SyncReport) -> str:
-    at = f" at {report.commit[:12]}" if report.commit else ""
-    total = (
-        f"{output.plural(report.counts['files'], 'file')}, {output.plural(report.counts['chunks'], 'chunk')}"
+    commit_label = f" at {report.commit[:12]}" if report.commit else ""
+    total = f"{output.pluralize(report.counts['files'], 'file')}, {output.pluralize(report.counts['chunks'], 'chunk')}"
+    warnings = (
+        [f"skipped: {report.unreadable:,} unreadable; see: gitindex status"] if report.unreadable else []
     )
-    unread = [f"skipped: {report.unreadable:,} unreadable; see: gitindex status"] if report.unreadable else []
-    unread += _failure_lines(report)
+    warnings += _failure_lines(report)
     if report.noop:
-        return "\n".join([f"nothing to do: {total}{at} ({report.elapsed_ms} ms)", *unread])
-    names = ("add", "modify", "delete", "rename")
-    changed = ", ".join(f"{report.changes[name]:,} {name}" for name in names if report.changes[name])
+        return "\n".join([f"nothing to do: {total}{commit_label} ({report.elapsed_ms} ms)", *warnings])
+    change_kinds = ("add", "modify", "delete", "rename")
+    changed = ", ".join(f"{report.changes[name]:,} {name}" for name in change_kinds if report.changes[name])
     lines = [
-        f"published {report.snapshot_id}{at}: {changed or 'no file changed'}",
+        f"published {report.snapshot_id}{commit_label}: {changed or 'no file changed'}",
         f"{total} in {report.elapsed_ms} ms",
-        *unread,
+        *warnings,
     ]
     if report.seeded_from:
         lines.append(f"started from store {report.seeded_from}")
-    lines += [output.name(f"degraded: {error.path_key}: {error.message}") for error in report.errors]
+    lines += [output.single_line(f"degraded: {error.path_key}: {error.message}") for error in report.errors]
     return "\n".join(lines)
 
 
@@ -67,9 +67,9 @@ def _failure_lines(report: SyncReport) -> list[str]:
     """What git could not tell, and where it was found instead."""
     lines = []
     if report.fallback is not None:
-        lines.append(output.name(f"git failed, so the files were scanned: {report.fallback.message}"))
+        lines.append(output.single_line(f"git failed, so the files were scanned: {report.fallback.message}"))
         lines.append(f"  next: {report.fallback.next}, then gitindex sync")
     if report.damage is not None:
-        lines.append(output.name(f"read from the working tree: {report.damage.message}"))
+        lines.append(output.single_line(f"read from the working tree: {report.damage.message}"))
         lines.append(f"  next: {report.damage.next}")
     return lines

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call, command
+from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.errors import UsageError
 from gitindex.model.foreign import quote_text
 from gitindex.ops.sharing import trusted_keys
@@ -21,7 +21,7 @@ _SCOPES = {
     "all_clones": "for all clones without a pin of their own",
     "none": "nothing",
 }
-_CHANGED = {
+_CHANGE_LABELS = {
     "remote": "remote",
     "endpoint": "endpoint",
     "keys": "trusted keys",
@@ -37,9 +37,9 @@ def run() -> None:
 @command(
     "What is pinned in this clone and elsewhere, who introduced each key, and what the repository proposes."
 )
-def listed(call: Call) -> Answer:
-    known = trusted_keys.read_trust(call.path, call.environment)
-    return Answer({"status": "ok", **known.to_json()}, _text(known))
+def list_trust(call: CommandCall) -> Answer:
+    trust_status = trusted_keys.read_trust(call.path, call.environment)
+    return Answer({"status": "ok", **trust_status.to_json()}, _render_text(trust_status))
 
 
 @command("Pin a key, a remote or a threshold in this clone.")
@@ -57,7 +57,7 @@ def listed(call: Call) -> Answer:
     "--all-clones", is_flag=True, help="Pin for every clone of this repository that has no pin of its own."
 )
 def add(
-    call: Call,
+    call: CommandCall,
     files: tuple[Path, ...],
     remote: str,
     proposed: bool,
@@ -68,94 +68,100 @@ def add(
 ) -> Answer:
     if repository:
         trusted_keys.set_repository(call.path, repository)
-    wish = PinRequest(trusted_keys.load_keys(files), remote, threshold or 0)
+    pin_request = PinRequest(trusted_keys.load_keys(files), remote, threshold or 0)
     if proposed:
-        wish = _proposed(call, wish, yes)
-    if wish == PinRequest() and not repository:
+        pin_request = _confirm_proposal(call, pin_request, yes)
+    if pin_request == PinRequest() and not repository:
         raise UsageError("nothing to pin", hint="gitindex trust add FILE.pub")
-    changed = trusted_keys.list_changes(
-        trusted_keys.read_trust(call.path, call.environment), call.environment, wish
+    trust_changes = trusted_keys.list_changes(
+        trusted_keys.read_trust(call.path, call.environment), call.environment, pin_request
     )
-    known = trusted_keys.add(call.path, call.environment, wish, all_clones=all_clones)
-    data = {"status": "ok", **known.to_json(), "changes": [asdict(one) for one in changed]}
-    return Answer(data, "\n".join([*map(_change, changed), _text(known)]))
+    trust_status = trusted_keys.add(call.path, call.environment, pin_request, all_clones=all_clones)
+    data = {"status": "ok", **trust_status.to_json(), "changes": [asdict(change) for change in trust_changes]}
+    return Answer(data, "\n".join([*map(_render_change, trust_changes), _render_text(trust_status)]))
 
 
 @command("Never again accept a key, named by its id or its .pub file, nor any key that it introduced.")
 @click.argument("key")
-def revoke(call: Call, key: str) -> Answer:
-    known = trusted_keys.revoke(call.path, call.environment, key)
-    return Answer({"status": "ok", **known.to_json()}, _text(known))
+def revoke(call: CommandCall, key: str) -> Answer:
+    trust_status = trusted_keys.revoke(call.path, call.environment, key)
+    return Answer({"status": "ok", **trust_status.to_json()}, _render_text(trust_status))
 
 
-def _proposed(call: Call, wish: PinRequest, yes: bool) -> PinRequest:
+def _confirm_proposal(call: CommandCall, pin_request: PinRequest, yes: bool) -> PinRequest:
     """Show fingerprints before pinning anything a repository says about itself (RE-5)."""
-    known = trusted_keys.read_trust(call.path, call.environment)
-    keys = trusted_keys.proposed_keys(known.proposal)
-    if not keys and not known.proposal.url:
+    trust_status = trusted_keys.read_trust(call.path, call.environment)
+    keys = trusted_keys.proposed_keys(trust_status.proposal)
+    if not keys and not trust_status.proposal.url:
         raise UsageError("the repository proposes nothing", hint="gitindex trust add FILE.pub")
-    wanted = PinRequest((*wish.keys, *keys), wish.remote or known.proposal.url, wish.threshold)
-    lines = [f"remote  {quote_text(known.proposal.url)}" if known.proposal.url else "remote  none proposed"]
+    extended_request = PinRequest(
+        (*pin_request.keys, *keys), pin_request.remote or trust_status.proposal.url, pin_request.threshold
+    )
+    lines = [
+        f"remote  {quote_text(trust_status.proposal.url)}"
+        if trust_status.proposal.url
+        else "remote  none proposed"
+    ]
     lines += [f"key     {key.id} {quote_text(key.comment)}" for key in keys]
-    lines += map(_change, trusted_keys.list_changes(known, call.environment, wanted))
+    lines += map(_render_change, trusted_keys.list_changes(trust_status, call.environment, extended_request))
     for line in lines:
         output.write_error(line)
     if not yes:
         click.confirm("pin these in this clone?", abort=True, err=True)
-    return wanted
+    return extended_request
 
 
-def _change(one: TrustChange) -> str:
-    where = "" if one.where == "here" else f" (used by {quote_text(one.where)})"
-    return f"CHANGE  {_CHANGED[one.what]}: {quote_text(one.old)} -> {quote_text(one.new)}{where}"
+def _render_change(change: TrustChange) -> str:
+    used_by = "" if change.where == "here" else f" (used by {quote_text(change.where)})"
+    return f"CHANGE  {_CHANGE_LABELS[change.what]}: {quote_text(change.old)} -> {quote_text(change.new)}{used_by}"
 
 
-def _text(known: TrustStatus) -> str:
-    pinned = known.trust
-    comments = {one.key.id: one.key.comment for one in pinned.trusted}
-    comments |= {one.id: one.comment for one in pinned.revoked}
+def _render_text(trust_status: TrustStatus) -> str:
+    repository_trust = trust_status.trust
+    comments = {one.key.id: one.key.comment for one in repository_trust.trusted}
+    comments |= {one.id: one.comment for one in repository_trust.revoked}
     rows = [
-        ("repository", known.repository),
-        ("pinned", _SCOPES[known.scope]),
-        ("remote", " ".join((pinned.remote, pinned.endpoint)).strip() or "-"),
+        ("repository", trust_status.repository),
+        ("pinned", _SCOPES[trust_status.scope]),
+        ("remote", " ".join((repository_trust.remote, repository_trust.endpoint)).strip() or "-"),
     ]
     rows += [
-        ("trusted", f"{one.key.id} {one.key.comment}  since {one.added}, {_origin(one, comments)}")
-        for one in pinned.trusted
+        ("trusted", f"{one.key.id} {one.key.comment}  since {one.added}, {_render_origin(one, comments)}")
+        for one in repository_trust.trusted
     ]
     rows += [
-        ("revoked", f"{one.id} {one.comment}  since {one.revoked}{_through(one.through, comments)}")
-        for one in pinned.revoked
+        ("revoked", f"{one.id} {one.comment}  since {one.revoked}{_render_introducer(one.through, comments)}")
+        for one in repository_trust.revoked
     ]
-    rows += [("threshold", str(pinned.threshold))] if pinned.threshold > 1 else []
-    if not pinned.trusted:
+    rows += [("threshold", str(repository_trust.threshold))] if repository_trust.threshold > 1 else []
+    if not repository_trust.trusted:
         rows.append(("trusted", "nobody; next: gitindex trust add FILE.pub"))
-    rows += [("elsewhere", _elsewhere(where, one)) for where, one in known.other_pins.items()]
+    rows += [("elsewhere", _render_other_pin(where, one)) for where, one in trust_status.other_pins.items()]
     rows += (
-        [("proposed", quote_text(known.proposal.url))]
-        if known.proposal.url not in ("", pinned.remote)
+        [("proposed", quote_text(trust_status.proposal.url))]
+        if trust_status.proposal.url not in ("", repository_trust.remote)
         else []
     )
-    return output.table(rows)
+    return output.format_table(rows)
 
 
-def _origin(one: TrustedKey, comments: dict[str, str]) -> str:
+def _render_origin(trusted_key: TrustedKey, comments: dict[str, str]) -> str:
     """Who introduced a key; a revocation of any of them reaches it unless the user added it as well."""
-    by = ", ".join(f"{name} {comments.get(name, '')}".strip() for name in one.introduced_by)
-    handed = f"handed over by {by}" if by else "handed over by an unknown key"
-    if one.by_rotation:
-        return handed
-    return f"added by hand, {handed}" if by else "added by hand"
+    introducers = ", ".join(f"{name} {comments.get(name, '')}".strip() for name in trusted_key.introduced_by)
+    handover = f"handed over by {introducers}" if introducers else "handed over by an unknown key"
+    if trusted_key.by_rotation:
+        return handover
+    return f"added by hand, {handover}" if introducers else "added by hand"
 
 
-def _through(through: str, comments: dict[str, str]) -> str:
-    return f", introduced by {through} {comments.get(through, '')}".rstrip() if through else ""
+def _render_introducer(introducer: str, comments: dict[str, str]) -> str:
+    return f", introduced by {introducer} {comments.get(introducer, '')}".rstrip() if introducer else ""
 
 
-def _elsewhere(where: str, one: RepositoryTrust) -> str:
-    keys = ", ".join(entry.key.id for entry in one.trusted) or "no key"
-    return f"{where}: {one.remote or 'no remote'}, {keys}"
+def _render_other_pin(clone: str, repository_trust: RepositoryTrust) -> str:
+    keys = ", ".join(entry.key.id for entry in repository_trust.trusted) or "no key"
+    return f"{clone}: {repository_trust.remote or 'no remote'}, {keys}"
 
 
-for part, name in ((listed, "list"), (add, "add"), (revoke, "revoke")):
+for part, name in ((list_trust, "list"), (add, "add"), (revoke, "revoke")):
     run.add_command(part, name)

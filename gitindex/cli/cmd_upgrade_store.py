@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gitindex.cli.cmd_sync import report_json, report_text
-from gitindex.cli.command import Answer, Call, command
-from gitindex.cli.progress_bar import bar
+from gitindex.cli.command import Answer, CommandCall, command
+from gitindex.cli.progress_bar import progress_bar
 from gitindex.model import versions
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain.store_inventory import upgrade
@@ -13,9 +13,9 @@ from gitindex.ops.maintain.store_inventory import upgrade
 @command(
     "Bring the store to the formats this release writes; the last good snapshot stays until that is done."
 )
-def run(call: Call) -> Answer:
+def run(call: CommandCall) -> Answer:
     codebase = open_codebase(call.path, call.environment)
-    with bar(not call.as_json) as progress:
+    with progress_bar(not call.as_json) as progress:
         outcome, report = upgrade(codebase, progress)
     data = {"status": "ok", "outcome": outcome, "versions": versions.stored_versions()}
     if report is None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitindex.cli import output
-from gitindex.cli.boundary import writing
-from gitindex.config import Environment, environment
+from gitindex.cli.boundary import translate_output_errors
+from gitindex.config import Environment, load_environment
 from gitindex.git.repo import asking
 from gitindex.model.frozen import frozen
 
@@ -23,65 +23,65 @@ if TYPE_CHECKING:
 
 @frozen
 class Answer:
-    """One answer in two forms. `verbatim`: the text is a file's own, a pipe gets it as it is and a person `aside`."""
+    """One answer in two forms. `verbatim`: the text is a file's own, a pipe gets it as it is and a person `remarks`."""
 
     data: dict[str, Any]
     text: str
     exit_code: int = 0
     verbatim: bool = False
-    aside: str = ""  # said of the text, not part of it
+    remarks: str = ""  # said of the text, not part of it
 
 
 @frozen
-class Call:
+class CommandCall:
     """What the shared options say."""
 
     path: Path
     as_json: bool
     environment: Environment
 
-    def codebase(self) -> Codebase:
+    def open_codebase(self) -> Codebase:
         """What `path` means; git is asked while the modules load that depend on its answer."""
-        with asking(self.path.resolve()) as asked:
+        with asking(self.path.resolve()) as pending_discovery:
             from gitindex.ops.codebase import open_codebase
 
-            return open_codebase(self.path, self.environment, pending=asked)
+            return open_codebase(self.path, self.environment, pending=pending_discovery)
 
 
-def complain(path: Path) -> None:
+def warn_of_failed_run(path: Path) -> None:
     """A failed background run is told by the next command, never silent; found without asking git."""
     for folder in (path.absolute(), *path.absolute().parents):
         if (folder / ".git").is_dir():
             git_dir = folder / ".git"
             if os.path.exists(git_dir / "gitindex" / str(os.geteuid()) / "worker.json"):
-                from gitindex.hooks.worker import complaint
+                from gitindex.hooks.worker import failed_run_message
 
-                said = complaint(git_dir)
-                if said:
-                    output.write_error(said)
+                warning = failed_run_message(git_dir)
+                if warning:
+                    output.write_error(warning)
                     output.write_error("  next: gitindex sync")
             return
 
 
-def _show(answer: Answer) -> None:
+def _write_answer(answer: Answer) -> None:
     if answer.verbatim and not sys.stdout.isatty():
         output.write_verbatim(answer.text)
-        if answer.aside:
-            output.write_lines(answer.aside)
+        if answer.remarks:
+            output.write_error_lines(answer.remarks)
         return
     text = answer.text.removesuffix("\n") if answer.verbatim else answer.text
-    text = output.shown("\n".join(filter(None, (text, answer.aside))))
-    if not _paged(text):
+    text = output.render_escapes("\n".join(filter(None, (text, answer.remarks))))
+    if not _show_in_pager(text):
         output.write_text(text)
 
 
-def _paged(text: str) -> bool:
+def _show_in_pager(text: str) -> bool:
     """Was it shown by a pager? Only a person at a terminal who did not refuse gets one."""
     if not sys.stdout.isatty() or click.get_current_context().find_root().params.get("no_pager"):
         return False
     from gitindex.cli import pager
 
-    return pager.show(text, environment().variables)
+    return pager.show(text, load_environment().variables)
 
 
 class WordsCommand(click.Command):
@@ -91,7 +91,7 @@ class WordsCommand(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        known = {
+        options_by_name = {
             name: item
             for item in self.get_params(ctx)
             if isinstance(item, click.Option)
@@ -99,16 +99,16 @@ class WordsCommand(click.Command):
         }
         options: list[str] = []
         words: list[str] = []
-        left = iter(args)
-        for argument in left:
+        remaining = iter(args)
+        for argument in remaining:
             if argument == "--":
-                words += left
-            elif not argument.startswith("--") and argument not in known:
+                words += remaining
+            elif not argument.startswith("--") and argument not in options_by_name:
                 words.append(argument)
             else:
                 options.append(argument)
-                if argument in known and not known[argument].is_flag:
-                    value = next(left, None)
+                if argument in options_by_name and not options_by_name[argument].is_flag:
+                    value = next(remaining, None)
                     if value is None:
                         return super().parse_args(ctx, options)  # which tells that the value is missing
                     options.append(value)
@@ -121,19 +121,19 @@ def command(help_text: str, **settings: Any) -> Callable[[Callable[..., Answer]]
     def wrap(run: Callable[..., Answer]) -> click.Command:
         @wraps(run)
         def invoke(path: str, as_json: bool, **options: Any) -> int:
-            answer = run(Call(Path(path), as_json, environment()), **options)
-            with writing():
+            answer = run(CommandCall(Path(path), as_json, load_environment()), **options)
+            with translate_output_errors():
                 if as_json:
                     output.write_json(answer.data)
                 else:
-                    _show(answer)
+                    _write_answer(answer)
             if not as_json:
-                complain(Path(path))
+                warn_of_failed_run(Path(path))
             return answer.exit_code
 
-        shared = click.option("--path", default=".", metavar="DIR", help="Any path inside the codebase.")
+        path_option = click.option("--path", default=".", metavar="DIR", help="Any path inside the codebase.")
         json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
         decorate: Callable[[Callable[..., int]], click.Command] = click.command(help=help_text, **settings)
-        return decorate(shared(json_flag(invoke)))
+        return decorate(path_option(json_flag(invoke)))
 
     return wrap

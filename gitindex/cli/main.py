@@ -10,8 +10,8 @@ from importlib import import_module
 import click
 
 import gitindex
-from gitindex.cli.boundary import guarded
-from gitindex.config import calm_numpy
+from gitindex.cli.boundary import run_command
+from gitindex.config import limit_numpy_threads
 
 # name → what `gitindex --help` says; the code is in cmd_<name>.py, as `run`
 COMMANDS: dict[str, str] = {
@@ -61,8 +61,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"gitindex.cli.cmd_{cmd_name.replace('-', '_')}")
-        found: click.Command = module.run
-        return found
+        command: click.Command = module.run
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -90,7 +90,7 @@ def _open_streams() -> None:
 
 def main() -> None:
     _open_streams()
-    calm_numpy()
-    code = guarded(group, sys.argv[1:])
+    limit_numpy_threads()
+    code = run_command(group, sys.argv[1:])
     gc.freeze()  # the process ends: its collector need not look at every module once more
     sys.exit(code)

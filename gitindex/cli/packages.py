@@ -12,10 +12,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
-def installed_packages(function: F) -> F:
+def add_package_options(function: F) -> F:
     """Adds `--python-env` and `--node-modules`."""
-    node = click.option("--node-modules", type=_DIRECTORY, help="Installed packages of a TypeScript project.")
-    python = click.option(
+    node_option = click.option(
+        "--node-modules", type=_DIRECTORY, help="Installed packages of a TypeScript project."
+    )
+    python_option = click.option(
         "--python-env", type=_DIRECTORY, help="A Python environment with the project's packages."
     )
-    return python(node(function))
+    return python_option(node_option(function))

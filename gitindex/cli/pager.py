@@ -9,18 +9,18 @@ from collections.abc import Mapping
 
 _DEFAULT = "less"
 # As git sets them: quit when it fits after all, keep colours, leave the text on the screen.
-_HABITS = {"LESS": "FRX", "LV": "-c"}
+_PAGER_DEFAULTS = {"LESS": "FRX", "LV": "-c"}
 _NOT_FOUND = 127
 
 
-def chosen(variables: Mapping[str, str]) -> str:
+def choose_pager(variables: Mapping[str, str]) -> str:
     """A command for the shell: GITINDEX_PAGER, PAGER or less; "" when nothing is to page."""
     if variables.get("TERM") == "dumb":
         return ""
-    asked = variables.get("GITINDEX_PAGER", variables.get("PAGER"))
-    if asked is None:
+    setting = variables.get("GITINDEX_PAGER", variables.get("PAGER"))
+    if setting is None:
         return _DEFAULT if shutil.which(_DEFAULT) else ""
-    return "" if asked.strip() in ("", "cat") else asked
+    return "" if setting.strip() in ("", "cat") else setting
 
 
 def is_long(text: str) -> bool:
@@ -30,16 +30,18 @@ def is_long(text: str) -> bool:
 
 def show(text: str, variables: Mapping[str, str]) -> bool:
     """Show the text and wait for the reader; False when it has to be written plainly."""
-    command = chosen(variables)
+    command = choose_pager(variables)
     if not command or not is_long(text):
         return False
     # A shell, as for git: the user's own setting may hold options and pipes.
-    running = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env={**_HABITS, **variables})  # noqa: S602
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # from now on ^C is the pager's
+    process = subprocess.Popen(
+        command, shell=True, stdin=subprocess.PIPE, env={**_PAGER_DEFAULTS, **variables}
+    )  # noqa: S602
+    previous_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # from now on ^C is the pager's
     try:
-        running.communicate(
+        process.communicate(
             text.encode("utf-8", "replace") + b"\n"
         )  # a reader who leaves early is no failure
     finally:
-        signal.signal(signal.SIGINT, before)
-    return running.returncode != _NOT_FOUND
+        signal.signal(signal.SIGINT, previous_handler)
+    return process.returncode != _NOT_FOUND

@@ -7,23 +7,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_EVERY = 0.1
+_INTERVAL_SECONDS = 0.1
 _WIDTH = 30
 
 
 @contextmanager
-def bar(enabled: bool = True) -> Iterator[Callable[[str, int, int], None]]:
+def progress_bar(enabled: bool = True) -> Iterator[Callable[[str, int, int], None]]:
     """A callback (phase, done, total). The line is wiped at the end."""
     if not enabled or not sys.stderr.isatty():
         yield lambda _phase, _done, _total: None
         return
-    last = 0.0
+    last_drawn = 0.0
 
     def show(phase: str, done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last < _EVERY and done < total:
+        nonlocal last_drawn
+        if time.monotonic() - last_drawn < _INTERVAL_SECONDS and done < total:
             return
-        last = time.monotonic()
+        last_drawn = time.monotonic()
         filled = _WIDTH * done // total if total else 0
         sys.stderr.write(f"\r{phase} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done:,}/{total:,}\x1b[K")
         sys.stderr.flush()

@@ -9,15 +9,15 @@ from typing import Any
 import click
 
 from gitindex.cli import output
-from gitindex.cli.command import Answer, Call
+from gitindex.cli.command import Answer, CommandCall
 from gitindex.ops.answers.answer_truths import Coverage, IndexFreshness, Trust, Truth
 from gitindex.ops.answers.gated_read import ReadOptions
 from gitindex.ops.codebase import Codebase, open_codebase
 
-_FAILED = ("ambiguous", "unsupported", "not_found")
+_FAILURE_STATUSES = ("ambiguous", "unsupported", "not_found")
 
 
-def reads(run: Callable[..., Any]) -> Callable[..., Any]:
+def add_read_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--stale-ok`, `--sync` and `--debug`."""
     for option in (
         click.option("--debug", is_flag=True, help="With --json, a not_ready answer tells of the proof."),
@@ -30,7 +30,9 @@ def reads(run: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def opened(call: Call, *, stale_ok: bool, catch_up: bool, debug: bool) -> tuple[Codebase, ReadOptions]:
+def open_for_reading(
+    call: CommandCall, *, stale_ok: bool, catch_up: bool, debug: bool
+) -> tuple[Codebase, ReadOptions]:
     codebase = open_codebase(call.path, call.environment)
     base = Path.cwd() if str(call.path) == "." else call.path
     options = ReadOptions(
@@ -43,32 +45,32 @@ def opened(call: Call, *, stale_ok: bool, catch_up: bool, debug: bool) -> tuple[
     return codebase, options
 
 
-def told(data: dict[str, Any], text: str, *, empty_is_fine: bool = False) -> Answer:
+def render_answer(data: dict[str, Any], text: str, *, empty_is_fine: bool = False) -> Answer:
     """The answer with its line of truth; the tool's own refusals are failures with a message."""
-    failed = data["status"] in _FAILED
-    lines = [text or output.name(data.get("message", "nothing found"))]
+    failed = data["status"] in _FAILURE_STATUSES
+    lines = [text or output.single_line(data.get("message", "nothing found"))]
     if data.get("suggestions"):
-        lines.append(output.name(f"did you mean: {', '.join(data['suggestions'])}"))
+        lines.append(output.single_line(f"did you mean: {', '.join(data['suggestions'])}"))
     if data["status"] == "ambiguous":
-        lines += [output.name(f"  {item['symbol_id']}") for item in data.get("candidates", ())]
-    lines += [*_stale(data), "", truth_line(data)]
+        lines += [output.single_line(f"  {item['symbol_id']}") for item in data.get("candidates", ())]
+    lines += [*_stale_lines(data), "", truth_line(data)]
     return Answer(data, "\n".join(lines), 1 if failed and not empty_is_fine else 0)
 
 
-def unshown(data: dict[str, Any], *counts: tuple[int, str]) -> list[str]:
+def render_left_out(data: dict[str, Any], *counts: tuple[int, str]) -> list[str]:
     """What a limit kept out of the answer, and how to see it."""
-    said = [f"{count:,} {what}" for count, what in counts if count]
+    parts = [f"{count:,} {noun}" for count, noun in counts if count]
     # `left_out`: the answer met its size budget before the limit.
-    wider = "raise query.max_answer_chars in .gitindex.toml" if data.get("left_out") else "raise --limit"
-    return ["", f"not shown: {', '.join(said)}; {wider}"] if said else []
+    remedy = "raise query.max_answer_chars in .gitindex.toml" if data.get("left_out") else "raise --limit"
+    return ["", f"not shown: {', '.join(parts)}; {remedy}"] if parts else []
 
 
-def comments(data: dict[str, Any], sign: str) -> list[str]:
-    """What `told` says of an answer, for a drawing: the text stays one."""
-    return [f"{sign} {' '.join(line.split())}" for line in (*_stale(data), truth_line(data))]
+def render_comments(data: dict[str, Any], comment_prefix: str) -> list[str]:
+    """What `render_answer` says of an answer, for a drawing: the text stays one."""
+    return [f"{comment_prefix} {' '.join(line.split())}" for line in (*_stale_lines(data), truth_line(data))]
 
 
-def _stale(data: dict[str, Any]) -> list[str]:
+def _stale_lines(data: dict[str, Any]) -> list[str]:
     stale = ["a rebuild is running: this is the last good snapshot"] if data.get("stale") else []
     return stale + ([data["sync_skipped"]] if data.get("sync_skipped") else [])
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gitindex.config import Environment, job_summary
+from gitindex.config import Environment, job_summary_path
 
 
 def append(environment: Environment, title: str, rows: Sequence[tuple[str, str]]) -> None:
     """Add a table to the job summary."""
-    _append(environment.summary, _table(title, rows))
+    _append(environment.summary, _markdown_table(title, rows))
 
 
 def append_failure(command: str, message: str, hint: str | None) -> None:
     """Add why a command failed. Whatever the environment holds besides may be what it failed of."""
     rows = [("error", message), *([("next", hint)] if hint else [])]
-    _append(job_summary(), _table(f"gitindex {command} failed", rows))
+    _append(job_summary_path(), _markdown_table(f"gitindex {command} failed", rows))
 
 
 def set_outputs(environment: Environment, values: Mapping[str, str]) -> None:
@@ -28,9 +28,9 @@ def set_outputs(environment: Environment, values: Mapping[str, str]) -> None:
     _append(environment.outputs, "".join(f"{name}={value}\n" for name, value in values.items()))
 
 
-def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
+def _markdown_table(title: str, rows: Sequence[tuple[str, str]]) -> str:
     lines = [f"### {title}", "", "| | |", "|---|---|"]
-    lines += [f"| {_cell(name)} | {_cell(value)} |" for name, value in rows]
+    lines += [f"| {_escape_cell(name)} | {_escape_cell(value)} |" for name, value in rows]
     return "\n".join(lines) + "\n\n"
 
 
@@ -38,11 +38,11 @@ def _append(file: str, text: str) -> None:
     if not file:
         return
     try:
-        with Path(file).open("a", encoding="utf-8", errors="replace") as opened:
-            opened.write(text)
+        with Path(file).open("a", encoding="utf-8", errors="replace") as handle:
+            handle.write(text)
     except OSError:
         return
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")

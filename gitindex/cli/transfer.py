@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from gitindex.cli import output
 from gitindex.remote.transport import OnProgress, Progress
 
-_EVERY = 0.1
+_INTERVAL_SECONDS = 0.1
 _WIDTH = 30
 
 
@@ -20,19 +20,19 @@ def transfer_bar(verb: str, enabled: bool = True) -> Iterator[OnProgress]:
     if not enabled or not sys.stderr.isatty():
         yield lambda _progress: None
         return
-    started, last = time.monotonic(), 0.0
+    started_at, last_drawn = time.monotonic(), 0.0
 
-    def show(now: Progress) -> None:
-        nonlocal last
+    def show(progress: Progress) -> None:
+        nonlocal last_drawn
         moment = time.monotonic()
-        if moment - last < _EVERY and now.objects < now.total_objects:
+        if moment - last_drawn < _INTERVAL_SECONDS and progress.objects < progress.total_objects:
             return
-        last = moment
-        filled = _WIDTH * now.bytes // now.total_bytes if now.total_bytes else _WIDTH
-        rate = output.size(now.bytes / max(moment - started, 0.001))
+        last_drawn = moment
+        filled = _WIDTH * progress.bytes // progress.total_bytes if progress.total_bytes else _WIDTH
+        rate = output.format_size(progress.bytes / max(moment - started_at, 0.001))
         sys.stderr.write(
-            f"\r{verb} [{'#' * filled}{'.' * (_WIDTH - filled)}] {output.size(now.bytes)} of "
-            f"{output.size(now.total_bytes)}, {now.objects}/{now.total_objects} objects, {rate}/s\x1b[K"
+            f"\r{verb} [{'#' * filled}{'.' * (_WIDTH - filled)}] {output.format_size(progress.bytes)} of "
+            f"{output.format_size(progress.total_bytes)}, {progress.objects}/{progress.total_objects} objects, {rate}/s\x1b[K"
         )
         sys.stderr.flush()
 

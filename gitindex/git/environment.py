@@ -12,7 +12,7 @@ import os
 import shlex
 from collections.abc import Mapping
 
-from gitindex.child import foreign
+from gitindex.child import original_environment
 
 # Who the user is, how git was installed and reached; nothing that names a repository.
 _KEEP = frozenset(
@@ -61,7 +61,7 @@ def environment(
     *, lazy_fetch: bool = False, config: Mapping[str, str | None] | None = None
 ) -> dict[str, str]:
     """Ours, minus every `GIT_*` that is not on the keep list, with SETTINGS and `config` (None: leave it to git)."""
-    ours = foreign(os.environ)
+    ours = original_environment(os.environ)
     kept = {name: value for name, value in ours.items() if not name.startswith("GIT_") or _kept(name)}
     reach = _online(kept) if lazy_fetch else _OFFLINE
     return {**kept, **_FORCED, **reach, **_numbered({**SETTINGS, **(config or {})})}

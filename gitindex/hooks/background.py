@@ -18,7 +18,7 @@ _AUTOGROUP = Path("/proc/self/autogroup")
 _FORMAT = "%(asctime)s %(process)d %(levelname)s %(message)s"
 
 
-def become() -> None:
+def detach_process() -> None:
     """Finish what the shim began, where it lacked `setsid` or met a descriptor above nine."""
     spawn.close_inherited()
     with contextlib.suppress(PermissionError):  # already the leader of its session
@@ -31,13 +31,13 @@ def become() -> None:
 
 
 @contextlib.contextmanager
-def logged(git_dir: Path) -> Iterator[None]:
+def log_to_folder(git_dir: Path) -> Iterator[None]:
     """Send our log records to the user's folder; nothing else can be seen of a process without a terminal."""
-    with folder.opened(git_dir) as place:
-        if place is None:
+    with folder.opened(git_dir) as user_folder:
+        if user_folder is None:
             yield
             return
-        handler = _FolderHandler(place)
+        handler = _FolderHandler(user_folder)
         handler.setFormatter(logging.Formatter(_FORMAT))
         root = logging.getLogger("gitindex")
         root.addHandler(handler)
@@ -52,17 +52,17 @@ def logged(git_dir: Path) -> Iterator[None]:
 class _FolderHandler(logging.Handler):
     """Appends to the log by way of the open folder, which follows no links; one older file is kept."""
 
-    def __init__(self, place: Folder) -> None:
+    def __init__(self, user_folder: Folder) -> None:
         super().__init__()
-        self._place = place
+        self._user_folder = user_folder
 
     def emit(self, record: logging.LogRecord) -> None:
         with contextlib.suppress(OSError):  # a log that cannot be written fails no run
             line = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
-            found = self._place.stat(LOG_NAMES[0])
-            if found is not None and found.st_size + len(line) > _LOG_BYTES:
-                self._place.rename(*LOG_NAMES)
-            descriptor = self._place.open(LOG_NAMES[0], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            log_stat = self._user_folder.stat(LOG_NAMES[0])
+            if log_stat is not None and log_stat.st_size + len(line) > _LOG_BYTES:
+                self._user_folder.rename(*LOG_NAMES)
+            descriptor = self._user_folder.open(LOG_NAMES[0], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             try:
                 os.write(descriptor, line)
             finally:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gitindex.hooks.shim import Call
+from gitindex.hooks.shim import ShimCall
 
 VERSION = 2
 SHEBANG = b"#!/bin/sh\n"
@@ -23,7 +23,7 @@ _HANDOVER = re.compile(rb'exec "\$\{0%/\*\}/([^"/]+)" "\$@"\n')
 _SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 
 
-class Kind(StrEnum):
+class BlockKind(StrEnum):
     """What the file was before us; tells uninstall what to leave behind."""
 
     OWN_FILE = "own file"  # there was none
@@ -33,77 +33,77 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Found:
-    kind: Kind
+class HookBlock:
+    kind: BlockKind
     version: int
     start: int
     end: int
 
 
-def render(call: Call, kind: Kind) -> bytes:
+def render(call: ShimCall, kind: BlockKind) -> bytes:
     """The block, without a final newline."""
     lines = [
         f"# >>> gitindex hook {VERSION} {kind.value} >>>",
         "# Indexes in the background. Remove with: gitindex hooks uninstall",
-        call.alone if kind in (Kind.OWN_FILE, Kind.OWN_FOLDER) else call.among,
+        call.standalone if kind in (BlockKind.OWN_FILE, BlockKind.OWN_FOLDER) else call.embedded,
         '[ -z "${GITINDEX_PROBE-}" ] || exit 0',
     ]
     return "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n" + _END
 
 
-def own_file(call: Call, kind: Kind) -> bytes:
+def render_own_file(call: ShimCall, kind: BlockKind) -> bytes:
     """A whole hook file of ours."""
     return SHEBANG + render(call, kind) + b"\n"
 
 
-def chaining_file(call: Call, aside: str) -> bytes:
-    """A hook file of ours that hands over to `aside`, a file next to it, by exec, so its exit code counts.
+def render_chaining_file(call: ShimCall, chained_name: str) -> bytes:
+    """A hook file of ours that hands over to `chained_name`, a file next to it, by exec, so its exit code counts.
 
     The name is fixed, not derived from `$0`: another manager may rename this file and still run it.
     """
-    return own_file(call, Kind.CHAINED) + _handover(aside)
+    return render_own_file(call, BlockKind.CHAINED) + _render_handover(chained_name)
 
 
-def chained(text: bytes, found: Found) -> str | None:
+def find_chained_name(text: bytes, hook_block: HookBlock) -> str | None:
     """The name a chaining file hands over to; None when somebody edited it, because then it is theirs."""
     match = _HANDOVER.search(text)
-    if found.kind is not Kind.CHAINED or match is None:
+    if hook_block.kind is not BlockKind.CHAINED or match is None:
         return None
-    aside = match[1].decode("utf-8", "surrogateescape")
-    return aside if remove(text, found) == SHEBANG + _handover(aside) else None
+    chained_name = match[1].decode("utf-8", "surrogateescape")
+    return chained_name if remove(text, hook_block) == SHEBANG + _render_handover(chained_name) else None
 
 
-def add(text: bytes, call: Call) -> bytes:
+def add(text: bytes, call: ShimCall) -> bytes:
     """Insert the block into a foreign sh hook."""
     line, newline, rest = text.partition(b"\n")
-    return line + b"\n" + render(call, Kind.ADDED) + newline + rest
+    return line + b"\n" + render(call, BlockKind.ADDED) + newline + rest
 
 
-def find(text: bytes) -> Found | None:
+def find(text: bytes) -> HookBlock | None:
     match = _BEGIN.search(text)
     end = text.find(b"\n" + _END, match.end()) if match is not None else -1
     if match is None or end < 0:
         return None
-    named = (match[2] or b"").decode()
-    kind = Kind(named) if named in set(Kind) else Kind.ADDED
-    return Found(kind, int(match[1]), match.start(), end + 1 + len(_END))
+    kind_name = (match[2] or b"").decode()
+    kind = BlockKind(kind_name) if kind_name in set(BlockKind) else BlockKind.ADDED
+    return HookBlock(kind, int(match[1]), match.start(), end + 1 + len(_END))
 
 
-def replace(text: bytes, found: Found, call: Call) -> bytes:
+def replace(text: bytes, hook_block: HookBlock, call: ShimCall) -> bytes:
     """Bring the block of another version, or of another installation, up to date."""
-    return text[: found.start] + render(call, found.kind) + text[found.end :]
+    return text[: hook_block.start] + render(call, hook_block.kind) + text[hook_block.end :]
 
 
-def remove(text: bytes, found: Found) -> bytes:
+def remove(text: bytes, hook_block: HookBlock) -> bytes:
     """The text without the block and without the newline that came with it."""
-    if text[found.end : found.end + 1] == b"\n":
-        return text[: found.start] + text[found.end + 1 :]
-    return text[: found.start].removesuffix(b"\n") + text[found.end :]
+    if text[hook_block.end : hook_block.end + 1] == b"\n":
+        return text[: hook_block.start] + text[hook_block.end + 1 :]
+    return text[: hook_block.start].removesuffix(b"\n") + text[hook_block.end :]
 
 
-def is_first(text: bytes, found: Found) -> bool:
+def is_first(text: bytes, hook_block: HookBlock) -> bool:
     """Whether nothing but comments comes before the block, so that running the file can be a dry run."""
-    return all(not line.strip() or line.startswith(b"#") for line in text[: found.start].split(b"\n"))
+    return all(not line.strip() or line.startswith(b"#") for line in text[: hook_block.start].split(b"\n"))
 
 
 def is_shell(text: bytes) -> bool:
@@ -117,7 +117,7 @@ def is_shell(text: bytes) -> bool:
     return bool(names) and (names[1] if names[0] == "env" and len(names) > 1 else names[0]) in _SH
 
 
-def _handover(aside: str) -> bytes:
-    return f'[ ! -x "${{0%/*}}/{aside}" ] || exec "${{0%/*}}/{aside}" "$@"\n'.encode(
+def _render_handover(chained_name: str) -> bytes:
+    return f'[ ! -x "${{0%/*}}/{chained_name}" ] || exec "${{0%/*}}/{chained_name}" "$@"\n'.encode(
         "utf-8", "surrogateescape"
     )

@@ -16,16 +16,16 @@ POST_REWRITE: Final = "post-rewrite"
 EVENTS: Final = (POST_COMMIT, POST_CHECKOUT, POST_MERGE, POST_REWRITE)
 
 # pre-commit does not name the stage to a hook; these variables are set in one stage each.
-_TELLTALES: Final = {
+_STAGE_VARIABLES: Final = {
     "PRE_COMMIT_CHECKOUT_TYPE": POST_CHECKOUT,
     "PRE_COMMIT_IS_SQUASH_MERGE": POST_MERGE,
     "PRE_COMMIT_REWRITE_COMMAND": POST_REWRITE,
 }
 
 
-def under_pre_commit(environ: Mapping[str, str]) -> str:
+def detect_pre_commit_event(environ: Mapping[str, str]) -> str:
     """The event whose stage pre-commit is running."""
-    for variable, event in _TELLTALES.items():
+    for variable, event in _STAGE_VARIABLES.items():
         if environ.get(variable):
             return event
     return POST_COMMIT

@@ -14,18 +14,18 @@ from pathlib import Path
 
 from gitindex.errors import HookError
 from gitindex.hooks import block, managers
-from gitindex.hooks.block import CHAINED_SUFFIX, Kind
+from gitindex.hooks.block import CHAINED_SUFFIX, BlockKind
 from gitindex.hooks.managers import Manager
-from gitindex.hooks.shim import Call
+from gitindex.hooks.shim import ShimCall
 from gitindex.store import atomic
 
 _MAX_BYTES = 16 << 20  # a hook may be a compiled program
-_LEGACY = ".legacy"  # pre-commit and prek run this one before their own hooks
-_DISPLACED = ("", _LEGACY, ".old")  # where pre-commit and lefthook put what they found
+_LEGACY_SUFFIX = ".legacy"  # pre-commit and prek run this one before their own hooks
+_DISPLACED_SUFFIXES = ("", _LEGACY_SUFFIX, ".old")  # where pre-commit and lefthook put what they found
 
 
 @dataclass(frozen=True)
-class Outcome:
+class HookOutcome:
     """One event: created, added, chained, updated, unchanged, refused, removed or restored."""
 
     event: str
@@ -35,7 +35,7 @@ class Outcome:
     snippet: str | None = None
 
 
-def install(folder: Path, event: str, call: Call, top: Path) -> Outcome:
+def install(folder: Path, event: str, call: ShimCall, top: Path) -> HookOutcome:
     """Make `event` call us through a file in `folder`, next to whatever is there already."""
     path = folder / event
     if path.is_dir():
@@ -47,31 +47,35 @@ def install(folder: Path, event: str, call: Call, top: Path) -> Outcome:
         return refuse(event, path, "the link leads nowhere", None, call, top)
     if block.find(text) is not None and not path.is_symlink():
         return _update(path, event, call, text)
-    match managers.wrote(text):
+    match managers.detect_manager(text):
         case Manager.PRE_COMMIT:  # it overwrites its own file, but runs and keeps `.legacy`
-            return _beside(folder, event, call, top)
+            return _install_legacy(folder, event, call, top)
         case Manager.LEFTHOOK:
             return refuse(event, path, "lefthook rewrites this file", Manager.LEFTHOOK, call, top)
     if path.is_symlink() or not os.access(path, os.X_OK) or not block.is_shell(text):
-        return _chain(path, event, call, text, top)
-    replace_text(path, block.add(text, call), _mode(path))
-    return Outcome(event, "added", str(path))
+        return _chain_hook(path, event, call, text, top)
+    replace_text(path, block.add(text, call), _file_mode(path))
+    return HookOutcome(event, "added", str(path))
 
 
-def uninstall(folder: Path, event: str) -> list[Outcome]:
+def uninstall(folder: Path, event: str) -> list[HookOutcome]:
     """Take our block out of every place it may have been moved to."""
-    return [done for suffix in _DISPLACED if (done := _remove(folder / (event + suffix), event)) is not None]
+    return [
+        outcome
+        for suffix in _DISPLACED_SUFFIXES
+        if (outcome := _remove_block(folder / (event + suffix), event)) is not None
+    ]
 
 
-def holder(folder: Path, event: str) -> Path | None:
+def find_block_file(folder: Path, event: str) -> Path | None:
     """The file git reaches that holds our block: the hook itself, or the one pre-commit runs first."""
     text = read(folder / event)
     if text is not None and block.find(text) is not None:
         return folder / event
-    legacy = read(folder / (event + _LEGACY))
-    if text is None or legacy is None or managers.wrote(text) is not Manager.PRE_COMMIT:
+    legacy = read(folder / (event + _LEGACY_SUFFIX))
+    if text is None or legacy is None or managers.detect_manager(text) is not Manager.PRE_COMMIT:
         return None
-    return folder / (event + _LEGACY) if block.find(legacy) is not None else None
+    return folder / (event + _LEGACY_SUFFIX) if block.find(legacy) is not None else None
 
 
 def read(path: Path) -> bytes | None:
@@ -90,10 +94,10 @@ def read(path: Path) -> bytes | None:
             f"cannot read {path}: {error.strerror}", hint=f"ls -l {shlex.quote(str(path))}"
         ) from error
     try:
-        found = os.fstat(descriptor)
-        if stat.S_ISDIR(found.st_mode):
+        file_stat = os.fstat(descriptor)
+        if stat.S_ISDIR(file_stat.st_mode):
             return None
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_BYTES:
+        if not stat.S_ISREG(file_stat.st_mode) or file_stat.st_size > _MAX_BYTES:
             raise HookError(
                 f"{path} is no file, or larger than {_MAX_BYTES >> 20} MB",
                 hint=f"ls -lL {shlex.quote(str(path))}",
@@ -104,75 +108,79 @@ def read(path: Path) -> bytes | None:
         os.close(descriptor)
 
 
-def refuse(event: str, path: Path, reason: str, manager: Manager | None, call: Call, top: Path) -> Outcome:
-    return Outcome(event, "refused", str(path), reason, managers.snippet(manager, event, call.among, top))
+def refuse(
+    event: str, path: Path, reason: str, manager: Manager | None, call: ShimCall, top: Path
+) -> HookOutcome:
+    return HookOutcome(
+        event, "refused", str(path), reason, managers.render_snippet(manager, event, call.embedded, top)
+    )
 
 
 def replace_text(path: Path, text: bytes, mode: int) -> None:
     """Replace a hook whole and executable at once: a commit at this moment sees the old or the new one."""
-    fresh = path.with_name(f".{path.name}.gitindex-new")
-    atomic.write_bytes(fresh, text)
-    fresh.chmod(mode)
-    atomic.move(fresh, path)
+    temporary = path.with_name(f".{path.name}.gitindex-new")
+    atomic.write_bytes(temporary, text)
+    temporary.chmod(mode)
+    atomic.move(temporary, path)
 
 
-def _create(folder: Path, path: Path, event: str, call: Call) -> Outcome:
-    kind = Kind.OWN_FILE if folder.is_dir() else Kind.OWN_FOLDER
+def _create(folder: Path, path: Path, event: str, call: ShimCall) -> HookOutcome:
+    kind = BlockKind.OWN_FILE if folder.is_dir() else BlockKind.OWN_FOLDER
     folder.mkdir(exist_ok=True)
-    replace_text(path, block.own_file(call, kind), 0o755)
-    return Outcome(event, "created", str(path))
+    replace_text(path, block.render_own_file(call, kind), 0o755)
+    return HookOutcome(event, "created", str(path))
 
 
-def _update(path: Path, event: str, call: Call, text: bytes) -> Outcome:
-    found = block.find(text)
-    assert found is not None
-    fresh = block.replace(text, found, call)
-    if fresh == text:
-        return Outcome(event, "unchanged", str(path))
-    replace_text(path, fresh, _mode(path))
-    return Outcome(event, "updated", str(path))
+def _update(path: Path, event: str, call: ShimCall, text: bytes) -> HookOutcome:
+    hook_block = block.find(text)
+    assert hook_block is not None
+    new_text = block.replace(text, hook_block, call)
+    if new_text == text:
+        return HookOutcome(event, "unchanged", str(path))
+    replace_text(path, new_text, _file_mode(path))
+    return HookOutcome(event, "updated", str(path))
 
 
-def _beside(folder: Path, event: str, call: Call, top: Path) -> Outcome:
-    done = install(folder, event + _LEGACY, call, top)
-    return Outcome(event, done.action, done.where, done.reason, done.snippet)
+def _install_legacy(folder: Path, event: str, call: ShimCall, top: Path) -> HookOutcome:
+    outcome = install(folder, event + _LEGACY_SUFFIX, call, top)
+    return HookOutcome(event, outcome.action, outcome.where, outcome.reason, outcome.snippet)
 
 
-def _chain(path: Path, event: str, call: Call, text: bytes, top: Path) -> Outcome:
+def _chain_hook(path: Path, event: str, call: ShimCall, text: bytes, top: Path) -> HookOutcome:
     if managers.looks_at_own_name(text):
         reason = "this hook seems to look at its own name, so it cannot be moved aside"
         return refuse(event, path, reason, None, call, top)
-    aside = path.with_name(path.name + CHAINED_SUFFIX)
-    if os.path.lexists(aside):
-        return refuse(event, path, f"{aside.name} is in the way", None, call, top)
-    if not atomic.link_or_copy(path, aside):
-        shutil.copymode(path, aside)
-    replace_text(path, block.chaining_file(call, aside.name), 0o755)
-    return Outcome(event, "chained", str(path), f"runs {aside.name}")
+    chained_path = path.with_name(path.name + CHAINED_SUFFIX)
+    if os.path.lexists(chained_path):
+        return refuse(event, path, f"{chained_path.name} is in the way", None, call, top)
+    if not atomic.link_or_copy(path, chained_path):
+        shutil.copymode(path, chained_path)
+    replace_text(path, block.render_chaining_file(call, chained_path.name), 0o755)
+    return HookOutcome(event, "chained", str(path), f"runs {chained_path.name}")
 
 
-def _remove(path: Path, event: str) -> Outcome | None:
+def _remove_block(path: Path, event: str) -> HookOutcome | None:
     text = None if path.is_symlink() else read(path)
-    found = block.find(text) if text is not None else None
-    if text is None or found is None:
+    hook_block = block.find(text) if text is not None else None
+    if text is None or hook_block is None:
         return None
-    aside = block.chained(text, found)
-    if aside is not None and os.path.lexists(path.with_name(aside)):
-        atomic.move(path.with_name(aside), path)
-        return Outcome(event, "restored", str(path))
-    rest = block.remove(text, found)
-    if found.kind in (Kind.OWN_FILE, Kind.OWN_FOLDER) and rest == block.SHEBANG:
+    chained_name = block.find_chained_name(text, hook_block)
+    if chained_name is not None and os.path.lexists(path.with_name(chained_name)):
+        atomic.move(path.with_name(chained_name), path)
+        return HookOutcome(event, "restored", str(path))
+    rest = block.remove(text, hook_block)
+    if hook_block.kind in (BlockKind.OWN_FILE, BlockKind.OWN_FOLDER) and rest == block.SHEBANG:
         path.unlink()
-        _drop_folder(path.parent, found.kind)
+        _drop_folder(path.parent, hook_block.kind)
     else:
-        replace_text(path, rest, _mode(path))
-    return Outcome(event, "removed", str(path))
+        replace_text(path, rest, _file_mode(path))
+    return HookOutcome(event, "removed", str(path))
 
 
-def _drop_folder(folder: Path, kind: Kind) -> None:
-    if kind is Kind.OWN_FOLDER and not any(folder.iterdir()):
+def _drop_folder(folder: Path, kind: BlockKind) -> None:
+    if kind is BlockKind.OWN_FOLDER and not any(folder.iterdir()):
         folder.rmdir()
 
 
-def _mode(path: Path) -> int:
+def _file_mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)

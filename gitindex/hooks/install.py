@@ -17,76 +17,80 @@ from gitindex.git.repo import Repo
 from gitindex.gitdir import folder, hookrequest
 from gitindex.hooks import confighook, hookfile, managers, place, shim, worker, worker_lock
 from gitindex.hooks.events import EVENTS
-from gitindex.hooks.hookfile import Outcome
-from gitindex.hooks.place import Place
-from gitindex.hooks.reach import Status, status
-from gitindex.hooks.shim import Call
+from gitindex.hooks.hookfile import HookOutcome
+from gitindex.hooks.place import HookLocation
+from gitindex.hooks.reach import HookStatus, read_status
+from gitindex.hooks.shim import ShimCall
 
-__all__ = ["Outcome", "Report", "Status", "install", "status", "uninstall"]
+__all__ = ["HookOutcome", "HookReport", "HookStatus", "install", "read_status", "uninstall"]
 
 
 @dataclass(frozen=True)
-class Report:
+class HookReport:
     """What was done for each event; `leftovers` are folders a running worker still holds."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[HookOutcome, ...]
     leftovers: tuple[Path, ...] = ()
 
     @property
-    def refused(self) -> tuple[Outcome, ...]:
+    def refused_outcomes(self) -> tuple[HookOutcome, ...]:
         return tuple(outcome for outcome in self.outcomes if outcome.action == "refused")
 
 
-def install(repo: Repo, *, python: str = sys.executable, files: bool = False) -> Report:
+def install(repo: Repo, *, python: str = sys.executable, files: bool = False) -> HookReport:
     """Make the four events reach us. Events that belong to another manager come back refused, with a snippet.
 
     `files` asks for hook files although git knows configured hooks: an editor may bring an older git along.
     Raises HookError for a bare repository, or when this installation lost its shim.
     """
-    where = place.locate(repo)
-    script = shim.path()
-    calls = {event: shim.call(event, python, script) for event in EVENTS}
-    if where.config_hooks and not files:
+    location = place.locate(repo)
+    script = shim.find_shim()
+    calls = {event: shim.render_call(event, python, script) for event in EVENTS}
+    if location.has_config_hooks and not files:
         for event in reversed(EVENTS):  # one way in is enough
-            _remove_files(where, event)
-        return Report(tuple(confighook.install(repo, event, call.alone) for event, call in calls.items()))
+            _remove_files(location, event)
+        return HookReport(
+            tuple(confighook.install(repo, event, call.standalone) for event, call in calls.items())
+        )
     confighook.uninstall(repo)
-    return Report(tuple(_install_file(where, event, call) for event, call in calls.items()))
+    return HookReport(tuple(_install_file(location, event, call) for event, call in calls.items()))
 
 
-def uninstall(repo: Repo, *, patience: float = 5.0) -> Report:
+def uninstall(repo: Repo, *, timeout: float = 5.0) -> HookReport:
     """Remove everything of ours from configuration, hook files and the git directories of all worktrees."""
-    where = place.locate(repo)
+    location = place.locate(repo)
     outcomes = [*confighook.uninstall(repo)]
     for event in reversed(EVENTS):  # the first file made the folder, so it goes last
-        outcomes += _remove_files(where, event)
+        outcomes += _remove_files(location, event)
     leftovers = [
-        folder for git_dir in where.git_dirs() if (folder := _drop_state(git_dir, patience)) is not None
+        leftover
+        for git_dir in location.git_dirs()
+        if (leftover := _remove_worker_files(git_dir, timeout)) is not None
     ]
-    return Report(tuple(outcomes), tuple(leftovers))
+    return HookReport(tuple(outcomes), tuple(leftovers))
 
 
-def _install_file(where: Place, event: str, call: Call) -> Outcome:
-    top = where.repo.root
-    if where.ours_to_write:
-        return hookfile.install(where.hooks_dir, event, call, top)
-    manager = managers.owns_folder(where.hooks_dir, top)
-    reason = f"core.hooksPath leads to {where.hooks_dir}, which is not ours to change"
-    return hookfile.refuse(event, where.hooks_dir / event, reason, manager, call, top)
+def _install_file(location: HookLocation, event: str, call: ShimCall) -> HookOutcome:
+    top = location.repo.root
+    if location.is_ours_to_write:
+        return hookfile.install(location.hooks_dir, event, call, top)
+    manager = managers.detect_folder_owner(location.hooks_dir, top)
+    reason = f"core.hooksPath leads to {location.hooks_dir}, which is not ours to change"
+    return hookfile.refuse(event, location.hooks_dir / event, reason, manager, call, top)
 
 
-def _remove_files(where: Place, event: str) -> list[Outcome]:
-    return [done for folder in where.folders() for done in hookfile.uninstall(folder, event)]
+def _remove_files(location: HookLocation, event: str) -> list[HookOutcome]:
+    return [outcome for folder in location.hook_folders() for outcome in hookfile.uninstall(folder, event)]
 
 
-def _drop_state(git_dir: Path, patience: float) -> Path | None:
+def _remove_worker_files(git_dir: Path, timeout: float) -> Path | None:
     """Remove requests, log and journal; the folder itself when a worker does not let go of it in time."""
     hookrequest.withdraw(git_dir)  # a waiting worker finds nothing to do
-    folder.drop_leftovers(git_dir, worker.OLDER)
-    deadline = time.monotonic() + patience
+    folder.drop_leftovers(git_dir, worker.LEGACY_FILES)
+    deadline = time.monotonic() + timeout
     while os.path.isdir(hookrequest.folder(git_dir)):
-        with worker_lock.alone(git_dir) as alone:
-            if alone:
+        with worker_lock.try_worker_lock(git_dir) as acquired:
+            if acquired:
                 folder.remove(git_dir)
                 break
         if time.monotonic() >= deadline:

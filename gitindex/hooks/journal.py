@@ -22,7 +22,7 @@ RUNNING, DONE, FAILED, DEFERRED, DIED = "running", "done", "failed", "deferred",
 
 
 @dataclass(frozen=True)
-class Run:
+class WorkerRun:
     """`result` is running, done, failed, deferred (git or another writer stayed busy) or died."""
 
     pid: int
@@ -34,15 +34,15 @@ class Run:
     hint: str | None = None
 
 
-def begin(git_dir: Path) -> Run:
-    run = Run(pid=os.getpid(), started_at=_now(), ended_at=None, result=RUNNING)
+def begin(git_dir: Path) -> WorkerRun:
+    run = WorkerRun(pid=os.getpid(), started_at=_now(), ended_at=None, result=RUNNING)
     _write(git_dir, run)
     return run
 
 
 def end(
     git_dir: Path,
-    run: Run,
+    run: WorkerRun,
     result: str,
     *,
     detail: str | None = None,
@@ -53,22 +53,22 @@ def end(
     _write(git_dir, replace(run, ended_at=_now(), result=result, detail=detail, error=error, hint=hint))
 
 
-def read(git_dir: Path) -> Run | None:
+def read(git_dir: Path) -> WorkerRun | None:
     """The last run, or None when there never was one (or its record is not ours to read)."""
-    with folder.opened(git_dir) as place:
-        text = place.read(NAME, _MAX_BYTES) if place is not None else None
+    with folder.opened(git_dir) as user_folder:
+        text = user_folder.read(NAME, _MAX_BYTES) if user_folder is not None else None
     try:
         raw: Any = json.loads(text or b"")
-        run = Run(**raw)
+        run = WorkerRun(**raw)
     except (ValueError, TypeError, RecursionError):
         return None
     return replace(run, result=DIED) if run.result == RUNNING and not is_alive(run.pid) else run
 
 
-def _write(git_dir: Path, run: Run) -> None:
-    with folder.opened(git_dir) as place:
-        if place is not None:  # gone: `hooks uninstall` was here, and nothing of ours may come back
-            place.replace(NAME, json.dumps(asdict(run), indent=1).encode() + b"\n")
+def _write(git_dir: Path, run: WorkerRun) -> None:
+    with folder.opened(git_dir) as user_folder:
+        if user_folder is not None:  # gone: `hooks uninstall` was here, and nothing of ours may come back
+            user_folder.replace(NAME, json.dumps(asdict(run), indent=1).encode() + b"\n")
 
 
 def _now() -> str:

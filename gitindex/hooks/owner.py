@@ -15,35 +15,37 @@ from gitindex.gitdir import folder
 from gitindex.store.ownership import user_name
 
 
-def obstacle(git_dir: Path) -> str | None:
+def find_obstacle(git_dir: Path) -> str | None:
     """Why hooks that this user fires can leave no request in `git_dir`, or None."""
-    place = folder.path(git_dir)
+    user_folder = folder.path(git_dir)
     try:
-        found = place.lstat()
+        folder_stat = user_folder.lstat()
     except PermissionError:
-        return _forbidden(folder.common(git_dir))
+        return _describe_forbidden(folder.common(git_dir))
     except OSError:
-        above = folder.common(git_dir) if os.path.lexists(folder.common(git_dir)) else git_dir
-        return None if os.access(above, os.W_OK | os.X_OK) else _forbidden(above)
-    return None if folder.private(found) else _unsafe(place, found)
+        parent = folder.common(git_dir) if os.path.lexists(folder.common(git_dir)) else git_dir
+        return None if os.access(parent, os.W_OK | os.X_OK) else _describe_forbidden(parent)
+    return None if folder.private(folder_stat) else _describe_unsafe(user_folder, folder_stat)
 
 
-def _forbidden(place: Path) -> str:
-    return f"{place} belongs to {name(place)}, so hooks of this user cannot leave requests there"
+def _describe_forbidden(directory: Path) -> str:
+    return (
+        f"{directory} belongs to {owner_name(directory)}, so hooks of this user cannot leave requests there"
+    )
 
 
-def _unsafe(place: Path, found: os.stat_result) -> str:
-    if stat.S_ISLNK(found.st_mode) or not stat.S_ISDIR(found.st_mode):
-        return f"{place} is no folder, so hooks leave no requests there; remove it"
-    if found.st_uid != os.geteuid():
-        return f"{place} belongs to {name(place)}, so hooks of this user leave no requests there; remove it"
-    mode = f"{stat.S_IMODE(found.st_mode):o}"
-    return f"{place} has mode {mode}, not {folder.MODE:o}, so hooks leave no requests there; remove it"
+def _describe_unsafe(directory: Path, folder_stat: os.stat_result) -> str:
+    if stat.S_ISLNK(folder_stat.st_mode) or not stat.S_ISDIR(folder_stat.st_mode):
+        return f"{directory} is no folder, so hooks leave no requests there; remove it"
+    if folder_stat.st_uid != os.geteuid():
+        return f"{directory} belongs to {owner_name(directory)}, so hooks of this user leave no requests there; remove it"
+    mode = f"{stat.S_IMODE(folder_stat.st_mode):o}"
+    return f"{directory} has mode {mode}, not {folder.MODE:o}, so hooks leave no requests there; remove it"
 
 
-def name(path: Path) -> str:
+def owner_name(path: Path) -> str:
     """The owner of `path`, or of the nearest folder above it that can be looked at."""
-    for place in (path, *path.parents):
+    for directory in (path, *path.parents):
         with contextlib.suppress(OSError):
-            return user_name(place.stat().st_uid)
+            return user_name(directory.stat().st_uid)
     return "another user"

@@ -16,24 +16,28 @@ HOOK_RUN_SINCE = (2, 36)
 
 
 @dataclass(frozen=True)
-class Place:
+class HookLocation:
     repo: Repo
     hooks_dir: Path  # where git looks, `core.hooksPath` included
     git_version: tuple[int, int]
 
     @property
-    def ours_to_write(self) -> bool:
+    def is_ours_to_write(self) -> bool:
         """Only below the git directory: anything else is tracked, shared or somebody's own."""
         return self.hooks_dir.resolve().is_relative_to(self.repo.common_dir)
 
     @property
-    def config_hooks(self) -> bool:
+    def has_config_hooks(self) -> bool:
         return self.git_version >= CONFIG_HOOKS_SINCE
 
-    def folders(self) -> list[Path]:
+    def hook_folders(self) -> list[Path]:
         """Folders that may hold a hook file of ours, also one that `core.hooksPath` has hidden since."""
-        usual = self.repo.common_dir / "hooks"
-        return [usual, self.hooks_dir] if self.ours_to_write and self.hooks_dir != usual else [usual]
+        default_folder = self.repo.common_dir / "hooks"
+        return (
+            [default_folder, self.hooks_dir]
+            if self.is_ours_to_write and self.hooks_dir != default_folder
+            else [default_folder]
+        )
 
     def git_dirs(self) -> list[Path]:
         """The git directory of every worktree that shares these hooks."""
@@ -41,7 +45,7 @@ class Place:
         return [self.repo.common_dir, *(sorted(linked.iterdir()) if linked.is_dir() else [])]
 
 
-def locate(repo: Repo) -> Place:
+def locate(repo: Repo) -> HookLocation:
     """Raises HookError for a bare repository: nothing is checked out there, and nothing to index."""
     if repo.bare:
         raise HookError(
@@ -51,10 +55,10 @@ def locate(repo: Repo) -> Place:
     # The one question about core.hooksPath: elsewhere git is told that there are no hooks.
     out = run(repo, "rev-parse", "--git-path", "hooks", config={"core.hooksPath": None})
     answer = os.fsdecode(out).removesuffix("\n")
-    return Place(repo, Path(os.path.normpath(repo.root / answer)), version(repo.root))
+    return HookLocation(repo, Path(os.path.normpath(repo.root / answer)), read_git_version(repo.root))
 
 
-def version(root: Path) -> tuple[int, int]:
+def read_git_version(root: Path) -> tuple[int, int]:
     match = re.search(rb"(\d+)\.(\d+)", run(root, "version"))
     if match is None:
         raise HookError("git does not say its version", hint="git version")

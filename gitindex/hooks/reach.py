@@ -19,16 +19,16 @@ from gitindex.git.repo import Repo
 from gitindex.gitdir import hookrequest
 from gitindex.hooks import block, confighook, hookfile, managers, owner, place, precommit, spawn, worker
 from gitindex.hooks.events import EVENTS
-from gitindex.hooks.journal import Run
+from gitindex.hooks.journal import WorkerRun
 from gitindex.hooks.managers import Manager
-from gitindex.hooks.place import Place
+from gitindex.hooks.place import HookLocation
 
 DRY_RUN, CONFIGURATION = "dry run", "configuration"
-PreCommit = Callable[[], frozenset[str] | str]
+PreCommitEvents = Callable[[], frozenset[str] | str]
 
 
 @dataclass(frozen=True)
-class Reach:
+class EventReach:
     """Whether `event` reaches us, through what, and how we know (a dry run, or configuration we read)."""
 
     event: str
@@ -38,105 +38,116 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class Status:
-    events: tuple[Reach, ...]
+class HookStatus:
+    events: tuple[EventReach, ...]
     pending: bool
-    last_run: Run | None
+    last_run: WorkerRun | None
     obstacle: str | None = None  # why an event that reaches us cannot leave its request
 
     @property
-    def effective(self) -> bool:
+    def is_effective(self) -> bool:
         return all(reach.reached for reach in self.events) and self.obstacle is None
 
 
-def status(repo: Repo) -> Status:
+def read_status(repo: Repo) -> HookStatus:
     """Whether each event reaches us, whether work is pending, and what the worker did last.
 
     Raises HookError for a bare repository.
     """
-    where = place.locate(repo)
-    pre_commit = cache(lambda: _pre_commit(repo.root))  # read once, and only where pre-commit is in charge
-    return Status(
-        tuple(_reach(where, event, pre_commit) for event in EVENTS),
+    location = place.locate(repo)
+    pre_commit = cache(
+        lambda: _read_pre_commit_events(repo.root)
+    )  # read once, and only where pre-commit is in charge
+    return HookStatus(
+        tuple(_check_event(location, event, pre_commit) for event in EVENTS),
         hookrequest.pending(repo.git_dir),
         worker.last_run(repo.git_dir),
-        owner.obstacle(repo.git_dir),
+        owner.find_obstacle(repo.git_dir),
     )
 
 
-def _reach(where: Place, event: str, pre_commit: PreCommit) -> Reach:
-    if where.config_hooks and confighook.enabled(where.repo, event):
-        return _proven(where, event, "git configuration", {"core.hooksPath": os.devnull})
-    holder = hookfile.holder(where.hooks_dir, event)
-    if holder is not None and os.access(holder, os.X_OK):
-        return _through_file(where, event, holder)
-    return _through_manager(where, event, pre_commit)
+def _check_event(location: HookLocation, event: str, pre_commit: PreCommitEvents) -> EventReach:
+    if location.has_config_hooks and confighook.is_enabled(location.repo, event):
+        return _check_by_dry_run(location, event, "git configuration", {"core.hooksPath": os.devnull})
+    block_file = hookfile.find_block_file(location.hooks_dir, event)
+    if block_file is not None and os.access(block_file, os.X_OK):
+        return _check_hook_file(location, event, block_file)
+    return _check_manager(location, event, pre_commit)
 
 
-def _through_file(where: Place, event: str, holder: Path) -> Reach:
-    text = hookfile.read(holder) or b""
-    found = block.find(text)
-    if found is None or not block.is_first(text, found):
-        return Reach(event, reached=True, through=str(holder), proof=CONFIGURATION)
-    if holder.name != event:  # pre-commit comes first in git's eyes; run the file it would run
-        return Reach(
-            event, _answers(event, [str(holder)], where.repo.root), f"pre-commit, {holder.name}", DRY_RUN
+def _check_hook_file(location: HookLocation, event: str, block_file: Path) -> EventReach:
+    text = hookfile.read(block_file) or b""
+    hook_block = block.find(text)
+    if hook_block is None or not block.is_first(text, hook_block):
+        return EventReach(event, reached=True, through=str(block_file), proof=CONFIGURATION)
+    if block_file.name != event:  # pre-commit comes first in git's eyes; run the file it would run
+        return EventReach(
+            event,
+            _dry_run_reaches(event, [str(block_file)], location.repo.root),
+            f"pre-commit, {block_file.name}",
+            DRY_RUN,
         )
-    return _proven(where, event, str(holder), {"core.hooksPath": str(where.hooks_dir)})
+    return _check_by_dry_run(location, event, str(block_file), {"core.hooksPath": str(location.hooks_dir)})
 
 
-def _proven(where: Place, event: str, through: str, settings: dict[str, str]) -> Reach:
+def _check_by_dry_run(
+    location: HookLocation, event: str, through: str, settings: dict[str, str]
+) -> EventReach:
     """Let git itself run the hook, with everybody else's configured hooks off for this one command."""
-    if where.git_version < place.HOOK_RUN_SINCE:
-        command = [str(where.hooks_dir / event)]
+    if location.git_version < place.HOOK_RUN_SINCE:
+        command = [str(location.hooks_dir / event)]
     else:
-        silenced = {f"hook.{name}.enabled": "false" for name in confighook.foreign(where.repo)}
-        options = [part for pair in {**settings, **silenced}.items() for part in ("-c", "=".join(pair))]
-        command = ["git", "-C", str(where.repo.root), *options, "hook", "run", "--ignore-missing", event]
-    return Reach(event, _answers(event, command, where.repo.root), through, DRY_RUN)
+        disabled_hooks = {
+            f"hook.{name}.enabled": "false" for name in confighook.list_foreign_hooks(location.repo)
+        }
+        options = [part for pair in {**settings, **disabled_hooks}.items() for part in ("-c", "=".join(pair))]
+        command = ["git", "-C", str(location.repo.root), *options, "hook", "run", "--ignore-missing", event]
+    return EventReach(event, _dry_run_reaches(event, command, location.repo.root), through, DRY_RUN)
 
 
-def _answers(event: str, command: list[str], root: Path) -> bool:
+def _dry_run_reaches(event: str, command: list[str], root: Path) -> bool:
     with tempfile.TemporaryDirectory(prefix="gitindex-probe-") as folder:
-        answer = Path(folder) / "events"
-        spawn.run(command, {**environment(), "GITINDEX_PROBE": str(answer)}, where=root)
-        return event in (answer.read_text().split() if answer.exists() else [])
+        probe_file = Path(folder) / "events"
+        spawn.run(command, {**environment(), "GITINDEX_PROBE": str(probe_file)}, where=root)
+        return event in (probe_file.read_text().split() if probe_file.exists() else [])
 
 
-def _through_manager(where: Place, event: str, pre_commit: PreCommit) -> Reach:
-    text = hookfile.read(where.hooks_dir / event)
-    top = where.repo.root
+def _check_manager(location: HookLocation, event: str, pre_commit: PreCommitEvents) -> EventReach:
+    text = hookfile.read(location.hooks_dir / event)
+    top = location.repo.root
     if text is None:
-        return Reach(event, reached=False, through=f"no hook at {where.hooks_dir / event}")
-    match managers.wrote(text):
+        return EventReach(event, reached=False, through=f"no hook at {location.hooks_dir / event}")
+    match managers.detect_manager(text):
         case Manager.PRE_COMMIT:
-            return _through_pre_commit(event, pre_commit())
+            return _check_pre_commit(event, pre_commit())
         case Manager.LEFTHOOK:
-            config = managers.lefthook_config(top)
-            return _configured(event, "lefthook", config is not None and _mentions(config))
+            config = managers.find_lefthook_config(top)
+            return _configured_reach(event, "lefthook", config is not None and _mentions_gitindex(config))
         case Manager.HUSKY:
-            return _configured(event, "husky", _mentions(where.hooks_dir.parent / event))
-    return _configured(event, str(where.hooks_dir / event), _mentions(where.hooks_dir / event))
+            return _configured_reach(event, "husky", _mentions_gitindex(location.hooks_dir.parent / event))
+    return _configured_reach(
+        event, str(location.hooks_dir / event), _mentions_gitindex(location.hooks_dir / event)
+    )
 
 
-def _pre_commit(top: Path) -> frozenset[str] | str:
+def _read_pre_commit_events(top: Path) -> frozenset[str] | str:
     """The events at which pre-commit runs us, or why its configuration does not tell."""
     try:
-        return precommit.events(top)
+        return precommit.configured_events(top)
     except HookError as error:
         return error.message
 
 
-def _through_pre_commit(event: str, configured: frozenset[str] | str) -> Reach:
+def _check_pre_commit(event: str, configured: frozenset[str] | str) -> EventReach:
     if isinstance(configured, str):
-        return Reach(event, reached=False, through=f"pre-commit; {configured}")
-    return _configured(event, "pre-commit", event in configured)
+        return EventReach(event, reached=False, through=f"pre-commit; {configured}")
+    return _configured_reach(event, "pre-commit", event in configured)
 
 
-def _configured(event: str, through: str, found: bool) -> Reach:
-    return Reach(event, found, through, CONFIGURATION if found else None)
+def _configured_reach(event: str, through: str, is_configured: bool) -> EventReach:
+    return EventReach(event, is_configured, through, CONFIGURATION if is_configured else None)
 
 
-def _mentions(path: Path) -> bool:
+def _mentions_gitindex(path: Path) -> bool:
     text = hookfile.read(path) or b""
     return b"gitindex hooks run" in text or b"gitindex_event=" in text

@@ -17,32 +17,34 @@ _CHECKOUT = Path(__file__).parents[2] / "hooks"
 
 
 @dataclass(frozen=True)
-class Call:
-    """`alone` suits a file, or a `hook.<name>.command`, that is ours: git waits for one fork less.
+class ShimCall:
+    """`standalone` suits a file, or a `hook.<name>.command`, that is ours: git waits for one fork less.
 
-    `among` suits any sh-like hook: whatever its options, its variables, its traps and its `wait`, they stay apart.
+    `embedded` suits any sh-like hook: whatever its options, its variables, its traps and its `wait`, they stay apart.
     """
 
-    alone: str
-    among: str
+    standalone: str
+    embedded: str
 
 
-def path() -> Path:
+def find_shim() -> Path:
     """The shim of this installation: inside the wheel, or `hooks/` of a source checkout.
 
     Raises HookError when the installation lost it.
     """
-    for place in (_PACKAGED, _CHECKOUT):
-        if (place / _NAME).is_file():
-            return place / _NAME
+    for folder in (_PACKAGED, _CHECKOUT):
+        if (folder / _NAME).is_file():
+            return folder / _NAME
     raise HookError(
         "the hook shim is missing from this installation", hint="pip install --force-reinstall gitindex"
     )
 
 
-def call(event: str, python: str, shim: Path) -> Call:
+def render_call(event: str, python: str, shim: Path) -> ShimCall:
     """The line that leaves the request for `event` and starts a worker with `python`."""
     settings = {"event": event, "python": shlex.quote(python), "hook": shlex.quote(str(shim))}
-    setting = " ".join(f"gitindex_{name}={value}" for name, value in settings.items())
+    assignments = " ".join(f"gitindex_{name}={value}" for name, value in settings.items())
     source = '[ ! -r "$gitindex_hook" ] || . "$gitindex_hook"'
-    return Call(f"{setting}; {source} || :", f"( {setting}; {source} ) </dev/null >/dev/null 2>&1 || :")
+    return ShimCall(
+        f"{assignments}; {source} || :", f"( {assignments}; {source} ) </dev/null >/dev/null 2>&1 || :"
+    )

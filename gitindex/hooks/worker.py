@@ -21,22 +21,22 @@ from gitindex.git.repo import Repo
 from gitindex.gitdir import folder, hookrequest
 from gitindex.gitdir.hookrequest import HookRequest
 from gitindex.hooks import background, journal, owner, worker_lock
-from gitindex.hooks.journal import Run
+from gitindex.hooks.journal import WorkerRun
 
 _LOG = logging.getLogger("gitindex.hooks.worker")
 INDEX_LOCK = "index.lock"
 # What workers of releases without folders per user left behind, besides requests.
-OLDER = (worker_lock.NAME, journal.NAME, *background.LOG_NAMES)
+LEGACY_FILES = (worker_lock.NAME, journal.NAME, *background.LOG_NAMES)
 
 Indexer = Callable[[bool], str]
 """Index the worktree (True: committed content only) and say in a few words what came of it."""
 
-Busy = Callable[[], str | None]
+GitOperationFinder = Callable[[], str | None]
 """What git is in the middle of, or None."""
 
 
 @dataclass(frozen=True)
-class Pace:
+class WorkerTimings:
     """All the waiting of a worker, in seconds."""
 
     quiet: float = 0.3  # since the last hook, so that a burst of commits is one run
@@ -52,36 +52,36 @@ class Pace:
 class Worker:
     git_dir: Path
     index: Indexer
-    busy: Busy
-    pace: Pace = Pace()
+    find_git_operation: GitOperationFinder
+    timings: WorkerTimings = WorkerTimings()
     sleep: Callable[[float], None] = time.sleep
 
 
-def last_run(git_dir: Path) -> Run | None:
+def last_run(git_dir: Path) -> WorkerRun | None:
     """What the worker of this worktree did last."""
     return journal.read(git_dir)
 
 
-def complaint(git_dir: Path) -> str | None:
+def failed_run_message(git_dir: Path) -> str | None:
     """One line for the next command to show when the background run failed or died and nobody made good since."""
-    last = journal.read(git_dir)
-    if last is None or last.result not in (journal.FAILED, journal.DIED) or not hookrequest.pending(git_dir):
+    run = journal.read(git_dir)
+    if run is None or run.result not in (journal.FAILED, journal.DIED) or not hookrequest.pending(git_dir):
         return None
-    reason = last.error or "the process was killed"
-    return f"the background run of {last.started_at} {last.result}: {reason}"
+    reason = run.error or "the process was killed"
+    return f"the background run of {run.started_at} {run.result}: {reason}"
 
 
-def work(worker: Worker) -> None:
+def serve_requests(worker: Worker) -> None:
     """Serve fresh requests until there is none; one that could not be served stays, for the next hook to bring us."""
-    while _asked(worker.git_dir):
-        with worker_lock.alone(worker.git_dir) as alone:
-            if not alone:
+    while _adopt_request(worker.git_dir):
+        with worker_lock.try_worker_lock(worker.git_dir) as acquired:
+            if not acquired:
                 return
             _serve(worker)
 
 
-def _asked(git_dir: Path) -> bool:
-    if not hookrequest.fresh(git_dir) or owner.obstacle(git_dir):
+def _adopt_request(git_dir: Path) -> bool:
+    if not hookrequest.fresh(git_dir) or owner.find_obstacle(git_dir):
         return False
     hookrequest.adopt(git_dir)
     return True
@@ -89,18 +89,18 @@ def _asked(git_dir: Path) -> bool:
 
 def _serve(worker: Worker) -> None:
     """One run under the lock; leaves no request that is fresh and older than this run."""
-    run, asked = journal.begin(worker.git_dir), None
+    run, request = journal.begin(worker.git_dir), None
     try:
-        _settle(worker)
-        asked = hookrequest.take(worker.git_dir)
-        detail = _through_lease(worker, asked) if asked else "nothing asked for"
+        _wait_until_quiet(worker)
+        request = hookrequest.take(worker.git_dir)
+        detail = _index_with_lease(worker, request) if request else "nothing asked for"
     except (LeaseHeld, TransientGitError) as error:
         _LOG.info("deferred: %s", error.message)
-        _set_aside(worker, asked)
+        _defer_request(worker, request)
         journal.end(worker.git_dir, run, journal.DEFERRED, detail=error.message, hint=error.hint)
     except GitindexError as error:
         _LOG.error("failed: %s", error.message)
-        _set_aside(worker, asked)
+        _defer_request(worker, request)
         journal.end(worker.git_dir, run, journal.FAILED, error=error.message, hint=error.hint)
     except BaseException as error:
         _LOG.exception("crashed")
@@ -108,94 +108,94 @@ def _serve(worker: Worker) -> None:
         raise
     else:
         _LOG.info("done: %s", detail)
-        if asked:
-            hookrequest.done(worker.git_dir, asked)
+        if request:
+            hookrequest.done(worker.git_dir, request)
         journal.end(worker.git_dir, run, journal.DONE, detail=detail)
 
 
-def _through_lease(worker: Worker, asked: HookRequest) -> str:
+def _index_with_lease(worker: Worker, request: HookRequest) -> str:
     """Index, waiting for another writer of the same store as long as the pace allows."""
-    waited, pause = 0.0, worker.pace.poll
+    waited, pause = 0.0, worker.timings.poll
     while True:
         try:
-            return worker.index(asked.commit_only)
+            return worker.index(request.commit_only)
         except LeaseHeld:
-            if waited >= worker.pace.writer_busy:
+            if waited >= worker.timings.writer_busy:
                 raise
         worker.sleep(pause)
         waited += pause
-        pause = min(pause * 2, worker.pace.poll_slow)
+        pause = min(pause * 2, worker.timings.poll_slow)
 
 
-def _settle(worker: Worker) -> None:
+def _wait_until_quiet(worker: Worker) -> None:
     """Wait for a quiet moment. Raises TransientGitError when git stays busy for longer than a worker should live."""
     waited = 0.0
     while True:
         _debounce(worker)
-        reason = worker.busy()
-        if reason is None or (reason == INDEX_LOCK and waited >= worker.pace.index_lock):
+        reason = worker.find_git_operation()
+        if reason is None or (reason == INDEX_LOCK and waited >= worker.timings.index_lock):
             return
-        if waited >= worker.pace.git_busy:
+        if waited >= worker.timings.git_busy:
             raise TransientGitError(f"git is busy: {reason}", hint="gitindex sync")
         waited += _wait_for_git(worker, reason, waited)
 
 
-def _set_aside(worker: Worker, asked: HookRequest | None) -> None:
+def _defer_request(worker: Worker, request: HookRequest | None) -> None:
     """Keep the request unserved, unless a hook fired this very moment: it may have been the last of git's operation."""
-    if asked is not None:
+    if request is not None:
         return
-    asked = hookrequest.take(worker.git_dir)
-    if asked and 0 <= time.time() - asked.left_at < worker.pace.quiet:
-        hookrequest.leave(worker.git_dir, asked)
+    request = hookrequest.take(worker.git_dir)
+    if request and 0 <= time.time() - request.left_at < worker.timings.quiet:
+        hookrequest.leave(worker.git_dir, request)
 
 
 def _debounce(worker: Worker) -> None:
     waited = 0.0
-    while waited < worker.pace.burst:
+    while waited < worker.timings.burst:
         age = hookrequest.age(worker.git_dir)
-        if age is None or age >= worker.pace.quiet:
+        if age is None or age >= worker.timings.quiet:
             return
-        pause = worker.pace.quiet - age
+        pause = worker.timings.quiet - age
         worker.sleep(pause)
         waited += pause
 
 
-def _wait_for_git(worker: Worker, reason: str, before: float) -> float:
+def _wait_for_git(worker: Worker, reason: str, already_waited: float) -> float:
     """Poll, ever more slowly, until git does something else than `reason` or the cap is reached."""
-    cap = worker.pace.index_lock if reason == INDEX_LOCK else worker.pace.git_busy
-    waited, pause = 0.0, worker.pace.poll
-    while worker.busy() == reason and before + waited < cap:
+    cap = worker.timings.index_lock if reason == INDEX_LOCK else worker.timings.git_busy
+    waited, pause = 0.0, worker.timings.poll
+    while worker.find_git_operation() == reason and already_waited + waited < cap:
         worker.sleep(pause)
         waited += pause
-        pause = min(pause * 1.5, worker.pace.poll_slow)
+        pause = min(pause * 1.5, worker.timings.poll_slow)
     return waited
 
 
 def main(path: Path, git_dir: Path) -> None:
     """The body of the detached process: be unobtrusive, then serve the requests of one worktree."""
-    background.become()
-    place = git_dir.resolve()
-    folder.drop_leftovers(place, OLDER)
-    with background.logged(place):
-        repo = cache(lambda: _belonging(path, place))
-        work(
+    background.detach_process()
+    real_git_dir = git_dir.resolve()
+    folder.drop_leftovers(real_git_dir, LEGACY_FILES)
+    with background.log_to_folder(real_git_dir):
+        repo = cache(lambda: _require_repository(path, real_git_dir))
+        serve_requests(
             Worker(
-                git_dir=place,
+                git_dir=real_git_dir,
                 index=lambda commit_only: _index_once(repo().root, commit_only),
-                busy=lambda: repository.busy(repo()),
+                find_git_operation=lambda: repository.busy(repo()),
             )
         )
 
 
-def _belonging(path: Path, git_dir: Path) -> Repo:
+def _require_repository(path: Path, git_dir: Path) -> Repo:
     """The repository a hook fired for. Raises HookError for a work tree that git alone would not find again."""
-    found = repository.discover(path)
-    if found is None or found.git_dir != git_dir:
+    repo = repository.discover(path)
+    if repo is None or repo.git_dir != git_dir:
         raise HookError(
             f"{path} is not the work tree of {git_dir} unless git is told so on its command line",
             hint="set core.worktree, or put a .git file into the work tree",
         )
-    return found
+    return repo
 
 
 def _index_once(root: Path, commit_only: bool) -> str:
@@ -205,9 +205,9 @@ def _index_once(root: Path, commit_only: bool) -> str:
     from gitindex.ops.syncing.catchup import catch_up
     from gitindex.store import atomic
 
-    config.calm_numpy()
-    codebase = open_codebase(root, config.environment())
+    config.limit_numpy_threads()
+    codebase = open_codebase(root, config.load_environment())
     with atomic.translate_storage_errors(codebase.layout.base):
         report = catch_up(codebase, commit_only=commit_only, serve=False)
-    scanned = f" (scanned, because git failed: {report.fallback.message})" if report.fallback else ""
-    return f"{report.snapshot_id}{' (nothing to do)' if report.noop else ''}{scanned}"
+    fallback_remark = f" (scanned, because git failed: {report.fallback.message})" if report.fallback else ""
+    return f"{report.snapshot_id}{' (nothing to do)' if report.noop else ''}{fallback_remark}"

@@ -18,24 +18,24 @@ NAME = "worker.lock"
 
 
 @contextmanager
-def alone(git_dir: Path) -> Iterator[bool]:
+def try_worker_lock(git_dir: Path) -> Iterator[bool]:
     """Yield whether we are the only worker; never waits."""
-    with folder.opened(git_dir) as place:
-        descriptor = _lock(place) if place is not None else None
+    with folder.opened(git_dir) as user_folder:
+        descriptor = _lock(user_folder) if user_folder is not None else None
     if descriptor is None:
         yield False
         return
     try:
-        _write(descriptor, f"{os.getpid()}\n")
+        _write_holder(descriptor, f"{os.getpid()}\n")
         yield True
     finally:
-        _write(descriptor, "")
+        _write_holder(descriptor, "")
         os.close(descriptor)
 
 
-def _lock(place: Folder) -> int | None:
+def _lock(user_folder: Folder) -> int | None:
     try:
-        descriptor = place.open(NAME, os.O_RDWR | os.O_CREAT)
+        descriptor = user_folder.open(NAME, os.O_RDWR | os.O_CREAT)
     except FileNotFoundError:  # uninstalled meanwhile
         return None
     try:
@@ -43,14 +43,14 @@ def _lock(place: Folder) -> int | None:
     except BlockingIOError:
         os.close(descriptor)
         return None
-    found = place.stat(NAME)
-    if found is not None and os.path.samestat(os.fstat(descriptor), found):
+    lock_stat = user_folder.stat(NAME)
+    if lock_stat is not None and os.path.samestat(os.fstat(descriptor), lock_stat):
         return descriptor
     os.close(descriptor)  # the file was removed between open and lock: a lock on it excludes nobody
-    return _lock(place)
+    return _lock(user_folder)
 
 
-def _write(descriptor: int, text: str) -> None:
+def _write_holder(descriptor: int, text: str) -> None:
     """Replace the text; on a full disk hooks see no name and start a worker that finds the lock."""
     with suppress(OSError):
         os.ftruncate(descriptor, 0)

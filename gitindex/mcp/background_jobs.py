@@ -12,7 +12,7 @@ from gitindex.store.state_file import IndexingProgress, now
 
 
 @dataclass(slots=True)
-class Job:
+class RebuildJob:
     """A rebuild under way, or how it ended."""
 
     root: str
@@ -24,47 +24,49 @@ class Job:
     done: threading.Event = field(default_factory=threading.Event)
 
     def track(self, phase: str, done: int, total: int) -> None:
-        share = round(100 * done / total, 1) if total else None
-        self.progress = IndexingProgress(share, phase, now())
+        percentage = round(100 * done / total, 1) if total else None
+        self.progress = IndexingProgress(percentage, phase, now())
 
     def to_json(self) -> dict[str, Any]:
         result = "running" if not self.done.is_set() else ("failed" if self.error else "done")
-        told = {"error": self.error} if self.error else {}
-        return {"action": self.action, "result": result, "startedAt": self.started_at, **told}
+        error_fields = {"error": self.error} if self.error else {}
+        return {"action": self.action, "result": result, "startedAt": self.started_at, **error_fields}
 
 
-class Jobs:
+class RebuildJobs:
     """The jobs of one server."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, RebuildJob] = {}
 
-    def running(self, root: str) -> Job | None:
-        job = self.last(root)
+    def find_running(self, root: str) -> RebuildJob | None:
+        job = self.find_last(root)
         return job if job is not None and not job.done.is_set() else None
 
-    def any_running(self) -> bool:
+    def has_running(self) -> bool:
         with self._lock:
             return any(not job.done.is_set() for job in self._jobs.values())
 
-    def last(self, root: str) -> Job | None:
+    def find_last(self, root: str) -> RebuildJob | None:
         with self._lock:
             return self._jobs.get(root)
 
-    def start(self, root: str, action: str, work: Callable[[Job], dict[str, Any]]) -> tuple[Job, bool]:
+    def start(
+        self, root: str, action: str, work: Callable[[RebuildJob], dict[str, Any]]
+    ) -> tuple[RebuildJob, bool]:
         """The new job, or the one already running for this root and False."""
         with self._lock:
-            known = self._jobs.get(root)
-            if known is not None and not known.done.is_set():
-                return known, False
-            job = Job(root, action)
+            previous = self._jobs.get(root)
+            if previous is not None and not previous.done.is_set():
+                return previous, False
+            job = RebuildJob(root, action)
             self._jobs[root] = job
-        threading.Thread(target=_run, args=(job, work), name=f"{action} {root}", daemon=True).start()
+        threading.Thread(target=_run_job, args=(job, work), name=f"{action} {root}", daemon=True).start()
         return job, True
 
 
-def _run(job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
+def _run_job(job: RebuildJob, work: Callable[[RebuildJob], dict[str, Any]]) -> None:
     try:
         job.answer = work(job)
     except GitindexError as error:

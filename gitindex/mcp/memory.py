@@ -10,25 +10,25 @@ import ctypes
 from functools import lru_cache
 
 _M_ARENA_MAX = -8  # of malloc.h
-_ARENAS = 2
+_MAX_ARENAS = 2
 
 
-def few_arenas() -> None:
+def limit_arenas() -> None:
     """Share arenas between threads. Counts for arenas that do not exist yet, so call it before threads start."""
-    libc = _glibc()
+    libc = _load_glibc()
     if libc is not None:
-        libc.mallopt(_M_ARENA_MAX, _ARENAS)
+        libc.mallopt(_M_ARENA_MAX, _MAX_ARENAS)
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Return free memory to the system: a sync needs a lot of it, and the next one may be hours away."""
-    libc = _glibc()
+    libc = _load_glibc()
     if libc is not None:
         libc.malloc_trim(0)
 
 
 @lru_cache(maxsize=1)
-def _glibc() -> ctypes.CDLL | None:
+def _load_glibc() -> ctypes.CDLL | None:
     try:
         libc = ctypes.CDLL(None)
     except OSError:

@@ -15,34 +15,34 @@ from gitindex.model.foreign import MAX_MESSAGE, escape_line, json_text
 MAX_CHARS = 1_000_000
 
 
-class Rendered(NamedTuple):
+class ToolText(NamedTuple):
     text: str
     failed: bool  # an error of the tool; a shut gate is an answer, and nothing to retry at once
 
 
-def answer(data: dict[str, Any]) -> Rendered:
+def render_answer(data: dict[str, Any]) -> ToolText:
     text = json_text(data)
     if len(text) > MAX_CHARS:
-        too_long = {
+        error_answer = {
             "status": "error",
             "error": {"code": "too_long", "message": "the answer is too long", "hint": None},
         }
-        return Rendered(json.dumps(too_long), failed=True)
-    return Rendered(text, failed=data.get("status") == "error")
+        return ToolText(json.dumps(error_answer), failed=True)
+    return ToolText(text, failed=data.get("status") == "error")
 
 
-def error(problem: GitindexError) -> Rendered:
-    envelope = problem.detail.get("envelope") if isinstance(problem, Gated) else None
-    if isinstance(envelope, dict):
-        return answer(envelope)
+def render_error(problem: GitindexError) -> ToolText:
+    gate_answer = problem.detail.get("envelope") if isinstance(problem, Gated) else None
+    if isinstance(gate_answer, dict):
+        return render_answer(gate_answer)
     hint = None if problem.hint is None else escape_line(problem.hint, MAX_MESSAGE)
-    return _failure(problem.code, problem.message, hint)
+    return _render_failure(problem.code, problem.message, hint)
 
 
-def defect(problem: Exception) -> Rendered:
-    return _failure("defect", f"{type(problem).__name__}: {problem}", None)
+def render_defect(problem: Exception) -> ToolText:
+    return _render_failure("defect", f"{type(problem).__name__}: {problem}", None)
 
 
-def _failure(code: str, message: str, hint: str | None) -> Rendered:
-    told = {"code": code, "message": escape_line(message, MAX_MESSAGE), "hint": hint}
-    return Rendered(json_text({"status": "error", "error": told}), failed=True)
+def _render_failure(code: str, message: str, hint: str | None) -> ToolText:
+    failure = {"code": code, "message": escape_line(message, MAX_MESSAGE), "hint": hint}
+    return ToolText(json_text({"status": "error", "error": failure}), failed=True)

@@ -23,61 +23,65 @@ from gitindex.store import stores
 from gitindex.store.layout import root_hash
 from gitindex.userconfig import FILE_NAME
 
-_FIRST_PERSON = 1000  # below are accounts of services, some with homes such as /usr/sbin
+_FIRST_USER_ID = 1000  # below are accounts of services, some with homes such as /usr/sbin
 
 
-class Roots:
+class AllowedRoots:
     """The allowed roots of one server, by the directory it was started in and the user's configuration."""
 
     def __init__(self, environment: Environment, start: Path) -> None:
         self._environment = environment
-        self._start = _real(start)
+        self._start = _real_path(start)
 
-    def require(self, path: Path) -> Path:
+    def require_allowed(self, path: Path) -> Path:
         """`path` with its links resolved, if something allowed holds it. Asks git about the start directory at most.
 
         Raises NotAllowed.
         """
-        place = _real(path)
-        if self._within(place) or any(self._serves(folder) for folder in (place, *place.parents)):
-            return place
-        raise self._refusal(place)
+        real_path = _real_path(path)
+        if self._is_in_base(real_path) or any(
+            self._is_served(folder) for folder in (real_path, *real_path.parents)
+        ):
+            return real_path
+        raise self._not_allowed_error(real_path)
 
     def require_root(self, root: Path) -> None:
         """Raises NotAllowed unless the server answers for the codebase at `root`, which is a real path."""
-        if is_private(root) or not (self._within(root) or self.indexed(root)):
-            raise self._refusal(root)
+        if is_private(root) or not (self._is_in_base(root) or self.is_indexed(root)):
+            raise self._not_allowed_error(root)
 
-    def indexed(self, root: Path) -> bool:
+    def is_indexed(self, root: Path) -> bool:
         """Is there an index of this very root, with whatever settings it was made?"""
-        mine = f"__{root_hash(root)}__"
-        return any(mine in layout.id and layout.state.exists() for layout in stores.list_layouts(self._home))
+        root_part = f"__{root_hash(root)}__"
+        return any(
+            root_part in layout.id and layout.state.exists() for layout in stores.list_layouts(self._home)
+        )
 
     @property
     def _home(self) -> Path:
         return self._environment.home
 
-    def _serves(self, folder: Path) -> bool:
-        return self.indexed(folder) and not is_private(folder)
+    def _is_served(self, folder: Path) -> bool:
+        return self.is_indexed(folder) and not is_private(folder)
 
-    def _within(self, place: Path) -> bool:
-        return any(place.is_relative_to(base) for base in self._bases())
+    def _is_in_base(self, real_path: Path) -> bool:
+        return any(real_path.is_relative_to(base) for base in self._allowed_bases())
 
-    def _bases(self) -> Iterator[Path]:
+    def _allowed_bases(self) -> Iterator[Path]:
         """Directories that new codebases may be indexed in."""
-        yield from self._named
+        yield from self._configured_roots
         if not is_private(self._start):
             yield self._start
-        if self._around is not None:
-            yield self._around
+        if self._start_repository is not None:
+            yield self._start_repository
 
     @cached_property
-    def _named(self) -> tuple[Path, ...]:
-        named = (_real(Path(name)) for name in self._environment.user.mcp_roots)
-        return tuple(base for base in named if not is_private(base))
+    def _configured_roots(self) -> tuple[Path, ...]:
+        roots = (_real_path(Path(name)) for name in self._environment.user.mcp_roots)
+        return tuple(base for base in roots if not is_private(base))
 
     @cached_property
-    def _around(self) -> Path | None:
+    def _start_repository(self) -> Path | None:
         """The repository that the server was started in."""
         with suppress(GitindexError):  # one that git refuses is nobody's start
             repo = discover(self._start)
@@ -85,48 +89,48 @@ class Roots:
                 return repo.root
         return None
 
-    def _refusal(self, place: Path) -> NotAllowed:
-        setting = self._home / FILE_NAME
-        if is_private(place):
+    def _not_allowed_error(self, path: Path) -> NotAllowed:
+        config_file = self._home / FILE_NAME
+        if is_private(path):
             return NotAllowed(
-                f"{place} is a home directory or holds one: it is neither indexed nor searched over MCP",
+                f"{path} is a home directory or holds one: it is neither indexed nor searched over MCP",
                 hint="name one project in it",
             )
-        bases = ", ".join(str(base) for base in dict.fromkeys(self._bases())) or "no directory"
+        bases = ", ".join(str(base) for base in dict.fromkeys(self._allowed_bases())) or "no directory"
         return NotAllowed(
-            f"this server does not answer for {place}, only for {bases} and for codebases that have an index",
-            hint=f"add the directory to roots under [mcp] in {quote_argument(str(setting))}, or start the server in it",
+            f"this server does not answer for {path}, only for {bases} and for codebases that have an index",
+            hint=f"add the directory to roots under [mcp] in {quote_argument(str(config_file))}, or start the server in it",
         )
 
 
-def is_private(place: Path) -> bool:
+def is_private(path: Path) -> bool:
     """Is it `/`, the home of anybody, or does it hold the home of this user or of another person?"""
-    homes = _homes()
-    return place == Path("/") or _is_home(place) or any(home.is_relative_to(place) for home in homes)
+    homes = _list_homes()
+    return path == Path("/") or _is_home(path) or any(home.is_relative_to(path) for home in homes)
 
 
-def _homes() -> list[Path]:
+def _list_homes() -> list[Path]:
     """The homes of this user, by variable and by account, and of the other people with an account here."""
-    people = [home for number, home in _accounts() if number == os.getuid() or number >= _FIRST_PERSON]
-    return [*people, _real(Path(os.path.expanduser("~")))]
+    people = [home for uid, home in _list_accounts() if uid == os.getuid() or uid >= _FIRST_USER_ID]
+    return [*people, _real_path(Path(os.path.expanduser("~")))]
 
 
-def _is_home(place: Path) -> bool:
+def _is_home(path: Path) -> bool:
     """Accounts of a directory service are not listed: the owner and the namesake of a directory are asked for."""
-    names: set[str] = set()
+    home_names: set[str] = set()
     with suppress(KeyError, OSError):
-        names.add(pwd.getpwuid(place.stat().st_uid).pw_dir)
+        home_names.add(pwd.getpwuid(path.stat().st_uid).pw_dir)
     with suppress(KeyError, ValueError):
-        names.add(pwd.getpwnam(place.name).pw_dir)
-    named = {_real(Path(name)) for name in names if name}
-    return place in named or any(place == home for _, home in _accounts())
+        home_names.add(pwd.getpwnam(path.name).pw_dir)
+    homes = {_real_path(Path(name)) for name in home_names if name}
+    return path in homes or any(path == home for _, home in _list_accounts())
 
 
 @lru_cache(maxsize=1)
-def _accounts() -> tuple[tuple[int, Path], ...]:
+def _list_accounts() -> tuple[tuple[int, Path], ...]:
     """User number and home of every account that the system lists; asked for once, a listing may be long."""
-    return tuple((account.pw_uid, _real(Path(account.pw_dir or "/"))) for account in pwd.getpwall())
+    return tuple((account.pw_uid, _real_path(Path(account.pw_dir or "/"))) for account in pwd.getpwall())
 
 
-def _real(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gitindex.mcp.tools import Tools
 
 _THREADS = 32
-_LEAVE_SECONDS = 1.0  # for calls under way when the client goes; it kills what lingers
-_END_SECONDS = 5.0  # for everything else then, such as answers that nobody takes out of the pipe
+_CALL_GRACE_SECONDS = 1.0  # for calls under way when the client goes; it kills what lingers
+_EXIT_GRACE_SECONDS = 5.0  # for everything else then, such as answers that nobody takes out of the pipe
 _INSTRUCTIONS = (
     "An index of code bound to git commits. Every answer is one JSON object with a status. not_ready: try again after "
     "retryAfterMs. not_indexed or requires_reindex: hints name the manage_index call that helps. not_allowed: this "
@@ -54,35 +54,37 @@ class Service:
         return Tools(self._environment, self._default)
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Does a create or reindex go on in the background?"""
-        return "tools" in self.__dict__ and self.tools.jobs.any_running()
+        return "tools" in self.__dict__ and self.tools.jobs.has_running()
 
-    def call(self, name: str, arguments: dict[str, Any]) -> render.Rendered:
+    def call(self, name: str, arguments: dict[str, Any]) -> render.ToolText:
         try:
-            return render.answer(
-                self.tools.call(name, tool_schemas.check(tool_schemas.BY_NAME[name], arguments))
+            return render.render_answer(
+                self.tools.call(name, tool_schemas.check_arguments(tool_schemas.BY_NAME[name], arguments))
             )
         except GitindexError as problem:
-            return render.error(problem)
+            return render.render_error(problem)
         except Exception as problem:  # noqa: BLE001 - the boundary: a defect is told as such, the server lives on
-            return render.defect(problem)
+            return render.render_defect(problem)
 
 
 def build(service: Service, threads: CallThreads) -> Server[Any]:
-    first = asyncio.Lock()
+    import_lock = asyncio.Lock()
 
     async def list_tools(_context: object, _params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(spec) for spec in tool_schemas.TOOLS])
+        return types.ListToolsResult(tools=[_describe_tool(spec) for spec in tool_schemas.TOOLS])
 
     async def call_tool(_context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in tool_schemas.BY_NAME:
-            known = ", ".join(tool_schemas.BY_NAME)
-            text = render.error(GitindexError(f"no tool {params.name!r}; there are: {known}"))
-            return _result(text)
-        async with first:  # imports happen once, not in twenty threads at a time
+            tool_names = ", ".join(tool_schemas.BY_NAME)
+            unknown_tool = render.render_error(
+                GitindexError(f"no tool {params.name!r}; there are: {tool_names}")
+            )
+            return _to_result(unknown_tool)
+        async with import_lock:  # imports happen once, not in twenty threads at a time
             await threads.run(lambda: service.tools)
-        return _result(await threads.run(partial(service.call, params.name, params.arguments or {})))
+        return _to_result(await threads.run(partial(service.call, params.name, params.arguments or {})))
 
     return Server(
         "gitindex",
@@ -95,15 +97,15 @@ def build(service: Service, threads: CallThreads) -> Server[Any]:
 
 def serve(environment: Environment, default: Path) -> None:
     """Serve stdin and stdout until stdin closes."""
-    memory.few_arenas()
+    memory.limit_arenas()
 
     async def run() -> bool:
         threads, service = CallThreads(_THREADS), Service(environment, default)
         server = build(service, threads)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
-            _end_within(_END_SECONDS)
-        return threads.leave(_LEAVE_SECONDS) and not service.busy
+            _exit_after(_EXIT_GRACE_SECONDS)
+        return threads.wait_until_idle(_CALL_GRACE_SECONDS) and not service.is_busy
 
     if not anyio.run(run):
         # A thread deep in an engine survives no orderly end of the interpreter. What it was writing is unpublished,
@@ -112,15 +114,15 @@ def serve(environment: Environment, default: Path) -> None:
         os._exit(0)
 
 
-def _end_within(seconds: float) -> None:
+def _exit_after(seconds: float) -> None:
     timer = threading.Timer(seconds, os._exit, (0,))
     timer.daemon = True
     timer.start()
 
 
-def _tool(spec: tool_schemas.ToolSpec) -> types.Tool:
+def _describe_tool(spec: tool_schemas.ToolSpec) -> types.Tool:
     hints = types.ToolAnnotations(
-        read_only_hint=spec.reads_only,
+        read_only_hint=spec.is_read_only,
         destructive_hint=spec.destructive,
         idempotent_hint=not spec.destructive,
         open_world_hint=False,
@@ -130,5 +132,5 @@ def _tool(spec: tool_schemas.ToolSpec) -> types.Tool:
     )
 
 
-def _result(rendered: render.Rendered) -> types.CallToolResult:
+def _to_result(rendered: render.ToolText) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=rendered.text)], is_error=rendered.failed)

@@ -34,7 +34,7 @@ class ToolSpec(NamedTuple):
     destructive: bool = False  # may delete an index
 
     @property
-    def reads_only(self) -> bool:
+    def is_read_only(self) -> bool:
         """A tool that can be told to sync first writes an index, however rarely it is told so."""
         return not self.destructive and "sync" not in self.properties
 
@@ -47,11 +47,11 @@ class ToolSpec(NamedTuple):
         }
 
 
-def _number(text: str, low: int, high: int) -> dict[str, Any]:
+def _integer_schema(text: str, low: int, high: int) -> dict[str, Any]:
     return {"type": "integer", "minimum": low, "maximum": high, "description": text}
 
 
-def _choice(text: str, *values: str) -> dict[str, Any]:
+def _choice_schema(text: str, *values: str) -> dict[str, Any]:
     return {"type": "string", "enum": list(values), "description": text}
 
 
@@ -67,13 +67,13 @@ TOOLS: tuple[ToolSpec, ...] = (
                 "maxLength": 4000,
                 "description": "Words, an identifier, or a pattern.",
             },
-            "mode": _choice("How to search.", "hybrid", "lexical", "semantic", "symbol", "regex"),
+            "mode": _choice_schema("How to search.", "hybrid", "lexical", "semantic", "symbol", "regex"),
             "files": {
                 "type": "boolean",
                 "description": "Rank whole files instead of passages: what the query is about, or what a change "
                 "that it describes would touch. Modes hybrid, lexical and semantic.",
             },
-            "limit": _number("Most hits.", 1, 200),
+            "limit": _integer_schema("Most hits.", 1, 200),
             "globs": {**_TEXTS, "description": "Only paths that match one of these patterns."},
             "languages": {**_TEXTS, "description": "Only these languages."},
             "kinds": {**_TEXTS, "description": "Only these kinds of symbols."},
@@ -89,7 +89,7 @@ TOOLS: tuple[ToolSpec, ...] = (
         "Definitions by name, qualified name (Outer.inner) or position (FILE:LINE:COL).",
         {
             "name": {"type": "string", "minLength": 1, "description": "What is defined."},
-            "limit": _number("Most results.", 1, 1000),
+            "limit": _integer_schema("Most results.", 1, 1000),
             **_READ,
         },
         ("name",),
@@ -104,7 +104,7 @@ TOOLS: tuple[ToolSpec, ...] = (
                 "minLength": 1,
                 "description": "A name, or FILE:LINE:COL (1-based).",
             },
-            "limit": _number("Most references.", 1, 10_000),
+            "limit": _integer_schema("Most references.", 1, 10_000),
             **_READ,
         },
         ("target",),
@@ -120,10 +120,10 @@ TOOLS: tuple[ToolSpec, ...] = (
                 "minLength": 1,
                 "description": "A name, symbol id, FILE#NAME or FILE:LINE:COL.",
             },
-            "direction": _choice("Whom to follow.", "callers", "callees"),
-            "depth": _number("How far.", 1, 8),
-            "format": _choice("Add a drawing.", "json", "text", "mermaid", "dot"),
-            "noteLimit": _number("Most notes.", 0, 1000),
+            "direction": _choice_schema("Whom to follow.", "callers", "callees"),
+            "depth": _integer_schema("How far.", 1, 8),
+            "format": _choice_schema("Add a drawing.", "json", "text", "mermaid", "dot"),
+            "noteLimit": _integer_schema("Most notes.", 0, 1000),
             **_READ,
         },
         ("symbol",),
@@ -133,8 +133,8 @@ TOOLS: tuple[ToolSpec, ...] = (
         "Files that a file imports, or that import it.",
         {
             "file": _FILE,
-            "direction": _choice("Which way.", "imports", "importers"),
-            "depth": _number("How far.", 1, 8),
+            "direction": _choice_schema("Which way.", "imports", "importers"),
+            "depth": _integer_schema("How far.", 1, 8),
             **_READ,
         },
     ),
@@ -142,7 +142,7 @@ TOOLS: tuple[ToolSpec, ...] = (
         "repo_map",
         "The definitions that the codebase leans on most, within a token budget.",
         {
-            "tokens": _number("The budget.", 1, 100_000),
+            "tokens": _integer_schema("The budget.", 1, 100_000),
             "focus": {**_TEXTS, "description": "Files to draw the map towards."},
             **_READ,
         },
@@ -152,9 +152,9 @@ TOOLS: tuple[ToolSpec, ...] = (
         "What the value of a variable at a line depends on, or what depends on it, within one function.",
         {
             "file": _FILE,
-            "line": _number("1-based.", 1, 10_000_000),
+            "line": _integer_schema("1-based.", 1, 10_000_000),
             "name": {"type": "string", "minLength": 1, "description": "The variable."},
-            "direction": _choice("Which way.", "backward", "forward", "both"),
+            "direction": _choice_schema("Which way.", "backward", "forward", "both"),
             **_READ,
         },
         ("line", "name"),
@@ -164,8 +164,8 @@ TOOLS: tuple[ToolSpec, ...] = (
         "Lines of a file as indexed, and whether the working tree still says the same.",
         {
             "file": _FILE,
-            "startLine": _number("First line, 1-based.", 1, 10_000_000),
-            "endLine": _number("Last line, inclusive.", 1, 10_000_000),
+            "startLine": _integer_schema("First line, 1-based.", 1, 10_000_000),
+            "endLine": _integer_schema("Last line, inclusive.", 1, 10_000_000),
             "worktree": {"type": "boolean", "description": "The text as it is now instead of as indexed."},
             **_READ,
         },
@@ -187,7 +187,7 @@ TOOLS: tuple[ToolSpec, ...] = (
         "Create, reindex, sync, look at (status) or delete (clear) the index of a codebase. create and reindex run "
         "in the background unless wait is true.",
         {
-            "action": _choice("What to do.", "create", "reindex", "sync", "status", "clear"),
+            "action": _choice_schema("What to do.", "create", "reindex", "sync", "status", "clear"),
             "path": _PATH,
             "wait": {"type": "boolean", "description": "Answer only when create or reindex is done."},
         },
@@ -200,27 +200,27 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 _TYPES: dict[str, Any] = {"string": str, "integer": int, "boolean": bool, "array": list}
 
 
-def check(tool: ToolSpec, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def check_arguments(tool: ToolSpec, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments, when they fit the schema; null counts as absent.
 
     Raises UsageError naming the argument.
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    for name in given:
+    values = {name: value for name, value in arguments.items() if value is not None}
+    for name in values:
         if name not in tool.properties:
-            known = ", ".join(tool.properties) or "none"
-            raise UsageError(f"{tool.name} has no argument {name!r}; it takes: {known}")
+            accepted = ", ".join(tool.properties) or "none"
+            raise UsageError(f"{tool.name} has no argument {name!r}; it takes: {accepted}")
     for name in tool.required:
-        if name not in given:
+        if name not in values:
             raise UsageError(f"{tool.name} needs the argument {name!r}")
-    for name, value in given.items():
-        flaw = _flaw(tool.properties[name], value)
+    for name, value in values.items():
+        flaw = _find_flaw(tool.properties[name], value)
         if flaw:
             raise UsageError(f"{tool.name}: {name} {flaw}")
-    return given
+    return values
 
 
-def _flaw(schema: Mapping[str, Any], value: Any) -> str:
+def _find_flaw(schema: Mapping[str, Any], value: Any) -> str:
     kind = schema["type"]
     if not isinstance(value, _TYPES[kind]) or (kind == "integer" and isinstance(value, bool)):
         return f"must be of type {kind}"
@@ -229,15 +229,15 @@ def _flaw(schema: Mapping[str, Any], value: Any) -> str:
     if kind == "integer" and not schema["minimum"] <= value <= schema["maximum"]:
         return f"must be between {schema['minimum']} and {schema['maximum']}"
     if kind == "string":
-        return _text_flaw(schema, value)
+        return _find_text_flaw(schema, value)
     if kind == "array":
-        flaws = [_flaw(schema["items"], item) for item in value]
+        flaws = [_find_flaw(schema["items"], item) for item in value]
         return next((f"holds something that {flaw}" for flaw in flaws if flaw), "")
     return ""
 
 
-def _text_flaw(schema: Mapping[str, Any], value: str) -> str:
-    if "\0" in value or any(0xD800 <= ord(sign) <= 0xDFFF for sign in value):
+def _find_text_flaw(schema: Mapping[str, Any], value: str) -> str:
+    if "\0" in value or any(0xD800 <= ord(character) <= 0xDFFF for character in value):
         return "holds a character that no text has"
     if len(value) < schema.get("minLength", 0):
         return "must not be empty"

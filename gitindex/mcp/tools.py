@@ -10,8 +10,8 @@ from gitindex import gate
 from gitindex.config import Environment
 from gitindex.errors import UsageError
 from gitindex.mcp import memory
-from gitindex.mcp.background_jobs import Job, Jobs
-from gitindex.mcp.roots import Roots
+from gitindex.mcp.background_jobs import RebuildJob, RebuildJobs
+from gitindex.mcp.roots import AllowedRoots
 from gitindex.ops.answers import structural_answers
 from gitindex.ops.answers.answer_budget import fit
 from gitindex.ops.answers.file_text import read_file
@@ -33,109 +33,113 @@ class Tools:
     def __init__(self, environment: Environment, default: Path) -> None:
         self._environment = environment
         self._default = default
-        self._roots = Roots(environment, default)
-        self.jobs = Jobs()
+        self._roots = AllowedRoots(environment, default)
+        self.jobs = RebuildJobs()
 
-    def call(self, name: str, given: Arguments) -> dict[str, Any]:
+    def call(self, name: str, arguments: Arguments) -> dict[str, Any]:
         """Raises NotAllowed, Gated with its envelope, and every named error of the op behind the tool."""
         if name == "list_codebases":
             return list_codebases(self._environment)
-        requested = self._requested(given)
-        codebase = self._codebase(requested)
+        requested = self._requested_path(arguments)
+        codebase = self._open_allowed(requested)
         if name == "manage_index":
-            answer = self._manage(codebase, given)
+            answer = self._manage(codebase, arguments)
         else:
-            self._block(codebase, requested, given)
-            answer = self._read(name, codebase, given, self._options(requested, given))
+            self._refuse_during_rebuild(codebase, requested, arguments)
+            answer = self._read_index(name, codebase, arguments, self._read_options(requested, arguments))
         return {"codebaseRoot": str(codebase.root), **answer}
 
-    def _requested(self, given: Arguments) -> Path:
-        path = Path(given.get("path", self._default)).expanduser()
+    def _requested_path(self, arguments: Arguments) -> Path:
+        path = Path(arguments.get("path", self._default)).expanduser()
         return path if path.is_absolute() else self._default / path
 
-    def _codebase(self, requested: Path) -> Codebase:
+    def _open_allowed(self, requested: Path) -> Codebase:
         """The codebase that holds `requested`, if this server answers for it (EN-8)."""
-        codebase = self._holder(self._roots.require(requested))
+        codebase = self._open_containing(self._roots.require_allowed(requested))
         self._roots.require_root(codebase.root)
         return codebase
 
-    def _holder(self, place: Path) -> Codebase:
+    def _open_containing(self, path: Path) -> Codebase:
         """A file that is gone from disk still belongs to its codebase; a path that none holds is a mistake."""
-        if not place.exists():
-            for folder in filter(Path.is_dir, place.parents):
-                found = open_codebase(folder, self._environment)
-                if found.repo is not None or found.layout.state.exists():
-                    return found
-        return open_codebase(place, self._environment)
+        if not path.exists():
+            for folder in filter(Path.is_dir, path.parents):
+                codebase = open_codebase(folder, self._environment)
+                if codebase.repo is not None or codebase.layout.state.exists():
+                    return codebase
+        return open_codebase(path, self._environment)
 
-    def _options(self, requested: Path, given: Arguments) -> ReadOptions:
+    def _read_options(self, requested: Path, arguments: Arguments) -> ReadOptions:
         return ReadOptions(
-            stale_ok=given.get("allowStale", False),
-            debug=given.get("debug", False),
-            sync=given.get("sync", False),
+            stale_ok=arguments.get("allowStale", False),
+            debug=arguments.get("debug", False),
+            sync=arguments.get("sync", False),
             requested=requested,
             base=requested if requested.is_dir() else requested.parent,
         )
 
-    def _read(self, name: str, codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    def _read_index(
+        self, name: str, codebase: Codebase, arguments: Arguments, options: ReadOptions
+    ) -> dict[str, Any]:
         if not options.sync:
-            return _READERS[name](codebase, given, options)
+            return _READERS[name](codebase, arguments, options)
         self._require_index(codebase, options)
         try:
-            return _READERS[name](codebase, given, options)
+            return _READERS[name](codebase, arguments, options)
         finally:
-            memory.give_back()
+            memory.trim_heap()
 
     def _require_index(self, codebase: Codebase, options: ReadOptions | None = None) -> None:
         """Only `create` indexes what has no index (EN-8); anything else gets the gate's answer."""
-        if not self._roots.indexed(codebase.root):
-            chosen = options or ReadOptions()
-            gate.open_gated(codebase, debug=chosen.debug, requested=chosen.requested).close()
+        if not self._roots.is_indexed(codebase.root):
+            read_options = options or ReadOptions()
+            gate.open_gated(codebase, debug=read_options.debug, requested=read_options.requested).close()
 
-    def _block(self, codebase: Codebase, requested: Path, given: Arguments) -> None:
+    def _refuse_during_rebuild(self, codebase: Codebase, requested: Path, arguments: Arguments) -> None:
         """A rebuild of ours counts from its first moment, before the store says so."""
-        job = self.jobs.running(str(codebase.root))
-        if job is not None and not given.get("allowStale", False):
-            raise gate.indexing_gate(codebase, job.progress, requested, debug=given.get("debug", False))
+        job = self.jobs.find_running(str(codebase.root))
+        if job is not None and not arguments.get("allowStale", False):
+            raise gate.indexing_refusal(
+                codebase, job.progress, requested, debug=arguments.get("debug", False)
+            )
 
     # -- lifecycle -----------------------------------------------------------------------------
 
-    def _manage(self, codebase: Codebase, given: Arguments) -> dict[str, Any]:
-        action = given["action"]
+    def _manage(self, codebase: Codebase, arguments: Arguments) -> dict[str, Any]:
+        action = arguments["action"]
         if action in ("reindex", "sync"):
             self._require_index(codebase)
         if action in ("create", "reindex"):
-            return self._rebuild(codebase, action, wait=given.get("wait", False))
-        job = self.jobs.running(str(codebase.root))
+            return self._rebuild(codebase, action, wait=arguments.get("wait", False))
+        job = self.jobs.find_running(str(codebase.root))
         if action == "status":
-            return self._status(codebase)
+            return self._report_status(codebase)
         if job is not None:
-            raise gate.indexing_gate(codebase, job.progress, codebase.root)
+            raise gate.indexing_refusal(codebase, job.progress, codebase.root)
         try:
             return index_actions.catch_up(codebase) if action == "sync" else index_actions.clear(codebase)
         finally:
-            memory.give_back()
+            memory.trim_heap()
 
     def _rebuild(self, codebase: Codebase, action: str, *, wait: bool) -> dict[str, Any]:
         indexing = gate.active_indexing(codebase.layout)
         if indexing is not None:
-            raise gate.indexing_gate(codebase, indexing, codebase.root)
-        notes: list[str] = []
+            raise gate.indexing_refusal(codebase, indexing, codebase.root)
+        remarks: list[str] = []
         if action == "create":
-            needed, notes = index_actions.needs_create(codebase)
-            if not needed:
+            needs_create, remarks = index_actions.needs_create(codebase)
+            if not needs_create:
                 return index_actions.answer_already_indexed(codebase)
         work = index_actions.create if action == "create" else index_actions.reindex
 
-        def build(job: Job) -> dict[str, Any]:
+        def build(job: RebuildJob) -> dict[str, Any]:
             try:
                 return work(codebase, job.track)
             finally:
-                memory.give_back()
+                memory.trim_heap()
 
-        job, fresh = self.jobs.start(str(codebase.root), action, build)
-        if not fresh:
-            raise gate.indexing_gate(codebase, job.progress, codebase.root)
+        job, started = self.jobs.start(str(codebase.root), action, build)
+        if not started:
+            raise gate.indexing_refusal(codebase, job.progress, codebase.root)
         if wait and job.done.wait(_WAIT_SECONDS):
             return job.answer or {"status": "error", "action": action, "error": job.error}
         return {
@@ -144,135 +148,141 @@ class Tools:
             "started": True,
             "state": "indexing",
             "message": f"{action} of {codebase.root} runs in the background",
-            "notes": notes,
-            "hints": {"status": gate.action(codebase.root, "status")},
+            "notes": remarks,
+            "hints": {"status": gate.lifecycle_action(codebase.root, "status")},
         }
 
-    def _status(self, codebase: Codebase) -> dict[str, Any]:
+    def _report_status(self, codebase: Codebase) -> dict[str, Any]:
         answer = index_actions.status(codebase)
-        job = self.jobs.last(str(codebase.root))
+        job = self.jobs.find_last(str(codebase.root))
         if job is None:
             return answer
         if not job.done.is_set() and answer.get("gate") != "not_ready":
-            blocked = gate.indexing_gate(codebase, job.progress, codebase.root).detail["envelope"]
-            assert isinstance(blocked, dict)
-            kept = ("status", "reason", "message", "indexing", "retryAfterMs")
-            answer |= {"gate": "not_ready", "state": "indexing", **{name: blocked[name] for name in kept}}
+            gate_answer = gate.indexing_refusal(codebase, job.progress, codebase.root).detail["envelope"]
+            assert isinstance(gate_answer, dict)
+            copied_fields = ("status", "reason", "message", "indexing", "retryAfterMs")
+            answer |= {
+                "gate": "not_ready",
+                "state": "indexing",
+                **{name: gate_answer[name] for name in copied_fields},
+            }
         return {**answer, "lastJob": job.to_json()}
 
 
 # -- readers --------------------------------------------------------------------------------------
 
 
-def _search(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _search(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
     request = Request(
-        query=given.get("query", ""),
-        mode=given.get("mode", "hybrid"),
-        limit=given.get("limit", codebase.settings.query.limit),
-        globs=tuple(given.get("globs", ())),
-        languages=tuple(given.get("languages", ())),
-        kinds=tuple(given.get("kinds", ())),
-        tags=tuple(given.get("tags", ())),
-        since=given.get("since", ""),
-        until=given.get("until", ""),
-        session=given.get("session", ""),
-        files=given.get("files", False),
+        query=arguments.get("query", ""),
+        mode=arguments.get("mode", "hybrid"),
+        limit=arguments.get("limit", codebase.settings.query.limit),
+        globs=tuple(arguments.get("globs", ())),
+        languages=tuple(arguments.get("languages", ())),
+        kinds=tuple(arguments.get("kinds", ())),
+        tags=tuple(arguments.get("tags", ())),
+        since=arguments.get("since", ""),
+        until=arguments.get("until", ""),
+        session=arguments.get("session", ""),
+        files=arguments.get("files", False),
     )
-    chosen = QueryOptions(
+    query_options = QueryOptions(
         sync=options.sync, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
     )
-    answer = query(codebase, request, chosen).to_json()
-    fitted = fit(answer, codebase.settings.query.max_answer_chars, ["results"])
-    cut = len(answer["results"]) - len(fitted["results"])
-    return {**fitted, "left_out": answer["left_out"] + cut}
+    answer = query(codebase, request, query_options).to_json()
+    fitted_answer = fit(answer, codebase.settings.query.max_answer_chars, ["results"])
+    cut = len(answer["results"]) - len(fitted_answer["results"])
+    return {**fitted_answer, "left_out": answer["left_out"] + cut}
 
 
-def _symbol(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return structural_answers.find_symbol(codebase, given["name"], options, given.get("limit", 100))
+def _find_symbol(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return structural_answers.find_symbol(codebase, arguments["name"], options, arguments.get("limit", 100))
 
 
-def _references(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return structural_answers.find_references(codebase, given["target"], options, given.get("limit", 500))
+def _find_references(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return structural_answers.find_references(
+        codebase, arguments["target"], options, arguments.get("limit", 500)
+    )
 
 
-def _outline(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    return structural_answers.outline(codebase, _file(given, options), options)
+def _outline_file(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return structural_answers.outline(codebase, _requested_file(arguments, options), options)
 
 
-def _call_graph(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _build_call_graph(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
     return structural_answers.call_graph(
         codebase,
-        given["symbol"],
+        arguments["symbol"],
         options,
-        direction=given.get("direction", "callers"),
-        depth=given.get("depth", 2),
-        shape=given.get("format", "json"),
-        note_limit=given.get("noteLimit", 50),
+        direction=arguments.get("direction", "callers"),
+        depth=arguments.get("depth", 2),
+        shape=arguments.get("format", "json"),
+        note_limit=arguments.get("noteLimit", 50),
     )
 
 
-def _import_graph(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _build_import_graph(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
     return structural_answers.import_graph(
         codebase,
-        _file(given, options),
+        _requested_file(arguments, options),
         options,
-        direction=given.get("direction", "imports"),
-        depth=given.get("depth", 1),
+        direction=arguments.get("direction", "imports"),
+        depth=arguments.get("depth", 1),
     )
 
 
-def _map(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _build_repo_map(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
     return structural_answers.repo_map(
-        codebase, options, tokens=given.get("tokens", 2000), focus=tuple(given.get("focus", ()))
+        codebase, options, tokens=arguments.get("tokens", 2000), focus=tuple(arguments.get("focus", ()))
     )
 
 
-def _slice(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _slice_variable(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
     return structural_answers.slice_variable(
         codebase,
-        _file(given, options),
-        given["line"],
-        given["name"],
+        _requested_file(arguments, options),
+        arguments["line"],
+        arguments["name"],
         options,
-        direction=given.get("direction", "backward"),
+        direction=arguments.get("direction", "backward"),
     )
 
 
-def _read(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _read_file(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
     return read_file(
         codebase,
-        _file(given, options),
+        _requested_file(arguments, options),
         options,
-        first=given.get("startLine", 1),
-        last=given.get("endLine"),
-        worktree=given.get("worktree", False),
+        first=arguments.get("startLine", 1),
+        last=arguments.get("endLine"),
+        worktree=arguments.get("worktree", False),
     )
 
 
-def _state(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
-    files = tuple(given["files"]) if "files" in given else (_file(given, options),)
+def _report_file_states(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+    files = tuple(arguments["files"]) if "files" in arguments else (_requested_file(arguments, options),)
     answer = read_file_states(codebase, files, options)
     return fit(answer, codebase.settings.query.max_answer_chars, ["files", "witnesses", "ambiguous"])
 
 
 _READERS: dict[str, Callable[[Codebase, Arguments, ReadOptions], dict[str, Any]]] = {
     "search_codebase": _search,
-    "find_symbol": _symbol,
-    "find_references": _references,
-    "file_outline": _outline,
-    "call_graph": _call_graph,
-    "import_graph": _import_graph,
-    "repo_map": _map,
-    "slice_variable": _slice,
-    "read_file": _read,
-    "file_state": _state,
+    "find_symbol": _find_symbol,
+    "find_references": _find_references,
+    "file_outline": _outline_file,
+    "call_graph": _build_call_graph,
+    "import_graph": _build_import_graph,
+    "repo_map": _build_repo_map,
+    "slice_variable": _slice_variable,
+    "read_file": _read_file,
+    "file_state": _report_file_states,
 }
 
 
-def _file(given: Arguments, options: ReadOptions) -> str:
+def _requested_file(arguments: Arguments, options: ReadOptions) -> str:
     """The file meant: `file`, else `path` when that is no directory."""
-    if "file" in given:
-        return str(given["file"])
+    if "file" in arguments:
+        return str(arguments["file"])
     if options.requested is None or options.requested.is_dir():
         raise UsageError("which file? Give `file`, or a file as `path`")
     return str(options.requested)

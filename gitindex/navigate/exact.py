@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from typing import NamedTuple
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.scip import symbol_grammar
 from gitindex.scip.fact_postings import DEFINITION, EXACT, QUALITY_SHIFT, Occurrence
@@ -190,7 +190,7 @@ def parse_descriptors(name: bytes) -> tuple[symbol_grammar.Descriptor, ...]:
     """The descriptors of a global symbol, none for text outside the grammar."""
     try:
         parsed = symbol_grammar.parse(name.decode("utf-8", "replace"))
-    except SemanticError:
+    except ExactFactsError:
         return ()
     return parsed.descriptors if isinstance(parsed, symbol_grammar.GlobalSymbol) else ()
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 from gitindex.scip import schema
 
 _METADATA, _DOCUMENT, _EXTERNAL = 1, 2, 3
@@ -102,7 +102,7 @@ class IndexFile:
                     mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
                 )
         except OSError as error:
-            raise SemanticError(f"no readable SCIP file at {path.name}: {error.strerror}") from error
+            raise ExactFactsError(f"no readable SCIP file at {path.name}: {error.strerror}") from error
         self.layout = walk(self._map)
         self.truncated = self.layout.truncated
         self._touched = _FORGET_BYTES

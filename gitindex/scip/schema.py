@@ -15,7 +15,7 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.internal import api_implementation
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 
 # field: (number, type); a trailing * is "repeated", an upper-case initial names another message.
 _TABLE: dict[str, dict[str, tuple[int, str]]] = {
@@ -104,7 +104,7 @@ def raw() -> SimpleNamespace:
 def _build(package: str, *, raw: bool, occurrences_as_bytes: bool = False) -> SimpleNamespace:
     # The pure Python runtime is ten times slower: refuse it rather than appear to hang.
     if api_implementation.Type() != "upb":
-        raise SemanticError(
+        raise ExactFactsError(
             "the installed protobuf package has no compiled runtime (upb)",
             hint="python -m pip install --force-reinstall --only-binary :all: protobuf",
         )

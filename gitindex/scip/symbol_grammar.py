@@ -12,7 +12,7 @@ import string
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 
 OWN_VERSION = b"_"
 _SIMPLE = (string.ascii_letters + string.digits + "_+-$").encode()
@@ -86,7 +86,7 @@ def parse(symbol: str) -> GlobalSymbol | LocalSymbol:
         descriptor, at = _descriptor(symbol, at)
         descriptors.append(descriptor)
     if not descriptors:
-        raise SemanticError(f"symbol without descriptors: {symbol!r}")
+        raise ExactFactsError(f"symbol without descriptors: {symbol!r}")
     return GlobalSymbol(Package(*fields), tuple(descriptors))
 
 
@@ -96,7 +96,7 @@ def _field(symbol: str, at: int) -> tuple[str, int]:
     while True:
         end = symbol.find(" ", at)
         if end < 0:
-            raise SemanticError(f"symbol with too few fields: {symbol!r}")
+            raise ExactFactsError(f"symbol with too few fields: {symbol!r}")
         out.append(symbol[at:end])
         if symbol[end + 1 : end + 2] != " ":
             return "".join(out), end + 1
@@ -109,7 +109,7 @@ def _descriptor(symbol: str, at: int) -> tuple[Descriptor, int]:
         close, kind = (")", "parameter") if symbol[at] == "(" else ("]", "type_parameter")
         name, at = _name(symbol, at + 1)
         if symbol[at : at + 1] != close:
-            raise SemanticError(f"unclosed descriptor in symbol: {symbol!r}")
+            raise ExactFactsError(f"unclosed descriptor in symbol: {symbol!r}")
         return Descriptor(name, kind), at + 1
     name, at = _name(symbol, at)
     suffix = symbol[at : at + 1]
@@ -117,7 +117,7 @@ def _descriptor(symbol: str, at: int) -> tuple[Descriptor, int]:
         return Descriptor(name, _SUFFIXES[suffix]), at + 1
     end = symbol.find(").", at)
     if suffix != "(" or end < 0:
-        raise SemanticError(f"descriptor without a suffix in symbol: {symbol!r}")
+        raise ExactFactsError(f"descriptor without a suffix in symbol: {symbol!r}")
     return Descriptor(name, "method", symbol[at + 1 : end]), end + 2
 
 
@@ -127,13 +127,13 @@ def _name(symbol: str, at: int) -> tuple[str, int]:
         while end < len(symbol) and (symbol[end].isalnum() or symbol[end] in "_+-$"):
             end += 1
         if end == at:
-            raise SemanticError(f"descriptor without a name in symbol: {symbol!r}")
+            raise ExactFactsError(f"descriptor without a name in symbol: {symbol!r}")
         return symbol[at:end], end
     out, at = [], at + 1
     while True:
         end = symbol.find("`", at)
         if end < 0:
-            raise SemanticError(f"unclosed backtick in symbol: {symbol!r}")
+            raise ExactFactsError(f"unclosed backtick in symbol: {symbol!r}")
         out.append(symbol[at:end])
         if symbol[end + 1 : end + 2] != "`":
             return "".join(out), end + 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 from gitindex.semantic import process
 from gitindex.semantic.process import Caps
 
@@ -41,7 +41,7 @@ def matching(
         for batch in _batches(paths):
             try:
                 done = process.run([*command, *batch], cwd=root, environment={}, log=log, caps=_CAPS)
-            except SemanticError:
+            except ExactFactsError:
                 return None
             if done.stopped or done.exit_code not in (_FOUND, _NOTHING):
                 return None

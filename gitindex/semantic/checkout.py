@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitindex.errors import SemanticError, UnsafePath
+from gitindex.errors import ExactFactsError, UnsafePath
 from gitindex.git.objects import Objects, TreeEntry
 from gitindex.model.paths import path_key
 
@@ -34,11 +34,11 @@ def check_out(objects: Objects, tree: str, directory: Path, *, max_bytes: int) -
     directory.mkdir(parents=True, exist_ok=True)
     root = Path(os.path.realpath(directory))
     if "+" in str(root):  # scip-typescript 0.4.0 crashes on such a root
-        raise SemanticError(
+        raise ExactFactsError(
             f"a checkout path must not contain '+': {root}", hint="set TMPDIR to another directory"
         )
     if any(root.iterdir()):
-        raise SemanticError(f"checkout directory is not empty: {root}")
+        raise ExactFactsError(f"checkout directory is not empty: {root}")
     wanted, skipped = _plan(objects.entries(tree))
     blobs: dict[str, str] = {}
     for at in range(0, len(wanted), _BATCH):
@@ -89,7 +89,7 @@ def _write(root: Path, key: str, data: bytes, *, executable: bool) -> None:
     try:
         descriptor = os.open(target, flags, 0o700 if executable else 0o600)
     except FileExistsError as error:
-        raise SemanticError(f"two tracked files are one file here: {key}") from error
+        raise ExactFactsError(f"two tracked files are one file here: {key}") from error
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
 

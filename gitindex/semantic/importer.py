@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from gitindex.errors import LeaseHeld, SemanticError, StoreCorrupt
+from gitindex.errors import ExactFactsError, LeaseHeld, StoreCorrupt
 from gitindex.extract.gc_pause import no_collection
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
@@ -242,7 +242,7 @@ def _write_changed(
         syntax = record.interface_hash if record is not None and record.content == blob else ""
         writer.add(document, blob=blob, context=key, syntax=syntax)
     if not seen and source.scope is None:
-        raise SemanticError("the index holds no document of a tracked file", diagnosis="no_documents")
+        raise ExactFactsError("the index holds no document of a tracked file", diagnosis="no_documents")
     return seen
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 from gitindex.semantic import job_queue
 from gitindex.semantic.job_queue import Job
 
@@ -32,7 +32,7 @@ class Steps(Generic[Output]):
     reached: Callable[[str], None] = lambda _: None  # named steps, for tests that kill here
 
 
-class NoLongerCurrent(SemanticError):
+class NoLongerCurrent(ExactFactsError):
     """Raised by `publish` when `still current?` said no: nothing was made visible."""
 
     code = "superseded"
@@ -47,7 +47,7 @@ def run_next(connection: sqlite3.Connection, worker: str, steps: Steps[Output]) 
     steps.reached("claimed")
     try:
         output = steps.run(job, lambda: job_queue.heartbeat(connection, job.id, worker, steps.clock()))
-    except SemanticError as error:
+    except ExactFactsError as error:
         job_queue.fail(connection, job, _told(error), steps.clock(), retry=_may_help(error))
         return job_queue.get(connection, job.id)
     steps.reached("indexed")
@@ -69,7 +69,7 @@ def _import(connection: sqlite3.Connection, job: Job, output: Output, steps: Ste
         steps.publish(job, output, current)
     except NoLongerCurrent:
         return
-    except SemanticError as error:
+    except ExactFactsError as error:
         job_queue.fail(connection, job, _told(error), steps.clock(), retry=_may_help(error))
         return
     steps.reached("published")
@@ -87,12 +87,12 @@ def _current(connection: sqlite3.Connection, job: Job, steps: Steps[Output]) -> 
     return False
 
 
-def _may_help(error: SemanticError) -> bool:
+def _may_help(error: ExactFactsError) -> bool:
     """Another attempt: whoever raised the error says so."""
     return bool(error.detail.get("retry", False))
 
 
-def _told(error: SemanticError) -> str:
+def _told(error: ExactFactsError) -> str:
     """What the job's row keeps: the diagnosis, the message, the end of the tool's log."""
     name = error.detail.get("diagnosis") or error.code
     log = str(error.detail.get("log") or "")[-_MAX_LOG:]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 
 _POLL_SECONDS = 0.05
 _LOG_TAIL = 256 * 1024
@@ -91,7 +91,9 @@ def _start(
             start_new_session=True,
         )
     except OSError as error:
-        raise SemanticError(f"cannot run {command[0]}: {error.strerror}", diagnosis="missing_tool") from error
+        raise ExactFactsError(
+            f"cannot run {command[0]}: {error.strerror}", diagnosis="missing_tool"
+        ) from error
     if hasattr(resource, "prlimit"):
         with contextlib.suppress(OSError):  # gone already
             resource.prlimit(child.pid, resource.RLIMIT_CORE, (0, 0))

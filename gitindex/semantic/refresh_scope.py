@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def from_json(text: str | None) -> Scope | None:
         return scope(tuple(value["files"]), tuple(value["packages"]), value["changed_since"])
     except (ValueError, KeyError, TypeError) as error:
         shown = text[:80]
-        raise SemanticError(
+        raise ExactFactsError(
             f"stored refresh scope is not readable: {shown!r}", hint="gitindex refresh"
         ) from error
 

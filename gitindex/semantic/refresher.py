@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitindex.errors import GitindexError, LeaseHeld, LeaseLost, SemanticError
+from gitindex.errors import ExactFactsError, GitindexError, LeaseHeld, LeaseLost
 from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
@@ -124,8 +124,8 @@ class Refresher:
             return Output(context, stack, indexed)
         except BaseException as error:
             stack.close()
-            if isinstance(error, GitindexError) and not isinstance(error, SemanticError):
-                raise SemanticError(error.message, hint=error.hint, diagnosis=error.code) from error
+            if isinstance(error, GitindexError) and not isinstance(error, ExactFactsError):
+                raise ExactFactsError(error.message, hint=error.hint, diagnosis=error.code) from error
             raise
 
     def _publish(self, job: Job, output: Output, current: Callable[[], bool]) -> None:
@@ -135,11 +135,11 @@ class Refresher:
 
         try:
             done = self._import(self._source(job, output), confirm)
-        except SemanticError:
+        except ExactFactsError:
             raise
         except GitindexError as error:
             busy = isinstance(error, LeaseHeld | LeaseLost)
-            raise SemanticError(error.message, hint=error.hint, diagnosis=error.code, retry=busy) from error
+            raise ExactFactsError(error.message, hint=error.hint, diagnosis=error.code, retry=busy) from error
         self.done[job.id] = (output.indexed, done)
 
     def _import(self, source: Source, confirm: Callable[[], None]) -> Imported:
@@ -161,7 +161,7 @@ class Refresher:
         for context in self.contexts():
             if context.key == wanted:
                 return context
-        raise SemanticError("the project this job is about is gone", diagnosis="no_context")
+        raise ExactFactsError("the project this job is about is gone", diagnosis="no_context")
 
     def _described(self, context: Context, made: Checkout, work: Path) -> Run:
         nested = tuple(

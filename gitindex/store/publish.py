@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitindex.errors import GateRefused, IntegrityError, LeaseHeld, LeaseLost
+from gitindex.errors import IntegrityError, LeaseHeld, LeaseLost, WriteVerificationFailed
 from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
 from gitindex.segment import chunk_table, lexical_index
 from gitindex.segment.facts import Facts
@@ -129,7 +129,7 @@ def _withdraw_if_refused(layout: Layout, snapshot_id: str) -> Iterator[None]:
     """A lost pointer must not choose a snapshot that the gate refused (SN-11)."""
     try:
         yield
-    except (GateRefused, IntegrityError):
+    except (WriteVerificationFailed, IntegrityError):
         atomic.remove_tree(layout.snapshot(snapshot_id))
         raise
 
@@ -243,7 +243,7 @@ def _verify_snapshot(layout: Layout, manifest: Manifest, staged: StagedSnapshot,
 def _read_back(layout: Layout, manifest: Manifest) -> Manifest:
     stored = manifests.read(layout, manifest.snapshot_id)
     if stored != manifest:
-        raise GateRefused(
+        raise WriteVerificationFailed(
             f"manifest {manifest.snapshot_id} does not read back as written", hint="gitindex sync"
         )
     return stored
@@ -252,12 +252,12 @@ def _read_back(layout: Layout, manifest: Manifest) -> Manifest:
 def _check_counts(layout: Layout, manifest: Manifest) -> None:
     documents = lexical_index.LexicalIndex(layout.lexical(manifest.snapshot_id)).document_count
     if documents != manifest.counts.chunks_indexed:
-        raise GateRefused(
+        raise WriteVerificationFailed(
             f"the lexical index holds {documents} chunks, the manifest counts {manifest.counts.chunks_indexed}",
             hint="gitindex sync --full",
         )
     for message in contents.find_impossible_counts(manifest):
-        raise GateRefused(message, hint="gitindex sync --full")
+        raise WriteVerificationFailed(message, hint="gitindex sync --full")
 
 
 def _check_written(layout: Layout, manifest: Manifest, staged: StagedSnapshot) -> None:
@@ -272,14 +272,16 @@ def _check_written(layout: Layout, manifest: Manifest, staged: StagedSnapshot) -
 
 def _refuse_flaws(flaws: Iterable[contents.Flaw]) -> None:
     for flaw in flaws:
-        raise GateRefused(flaw.message, hint="gitindex sync --full", artifact=flaw.artifact)
+        raise WriteVerificationFailed(flaw.message, hint="gitindex sync --full", artifact=flaw.artifact)
 
 
 def _check_marker(layout: Layout, manifest: Manifest) -> None:
     """The newest table proves this very snapshot (C-4): from here on its checksum stands for the proof."""
     marker = chunk_table.read_marker(layout.table(manifest.segments[-1].id))
     if marker is None or marker.get("runId") != manifest.snapshot_id:
-        raise GateRefused(f"snapshot {manifest.snapshot_id} has no completion marker", hint="gitindex sync")
+        raise WriteVerificationFailed(
+            f"snapshot {manifest.snapshot_id} has no completion marker", hint="gitindex sync"
+        )
 
 
 def _check_expected(layout: Layout, staged: StagedSnapshot) -> None:
@@ -294,7 +296,7 @@ def _check_expected(layout: Layout, staged: StagedSnapshot) -> None:
 def _refuse_missing(missing: Iterable[str]) -> None:
     names = sorted(missing)
     if names:
-        raise GateRefused(
+        raise WriteVerificationFailed(
             f"{len(names)} changed file(s) are not in the new segment, first {names[0]}", hint="gitindex sync"
         )
 

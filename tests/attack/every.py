@@ -15,9 +15,9 @@ from typing import Any
 
 import click
 
-from gitindex.cli.boundary import guarded
+from gitindex.cli.boundary import run_command
 from gitindex.cli.main import COMMANDS, group
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import GitindexError
 from gitindex.mcp.tool_schemas import TOOLS, ToolSpec
 from gitindex.mcp.tools import Tools
@@ -101,7 +101,7 @@ def apart(work: Callable[[], int]) -> int:
 
 def call_tool(root: Path, name: str, given: dict[str, Any]) -> int:
     try:
-        Tools(environment(), root).call(name, given)
+        Tools(load_environment(), root).call(name, given)
     except GitindexError as error:
         return error.exit_code
     return 0
@@ -116,7 +116,7 @@ def main(root: Path, inside: Path) -> None:
                 os.environ["GITINDEX_SKIP"] = "1"  # what it starts in the background is `hooks worker`
             line = [*words.split(" "), *arguments]
             os.chdir(where)
-            done[f"{words} in {where.name}"] = apart(lambda line=line: guarded(group, line))  # type: ignore[misc]
+            done[f"{words} in {where.name}"] = apart(lambda line=line: run_command(group, line))  # type: ignore[misc]
             os.environ.pop("GITINDEX_SKIP", None)
     os.chdir(root)
     for number, (name, given) in enumerate(tool_calls(root, inside / "config")):

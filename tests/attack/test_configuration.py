@@ -140,17 +140,17 @@ def test_odd_pre_commit_configurations(name: str, tmp_path: Path) -> None:
     (tmp_path / precommit.CONFIG).write_bytes(data)
     started = time.process_time()
     if name in UNDERSTOOD:
-        assert precommit.events(tmp_path) == frozenset()
+        assert precommit.configured_events(tmp_path) == frozenset()
     else:
         with pytest.raises(HookError, match="not understood"):
-            precommit.events(tmp_path)
+            precommit.configured_events(tmp_path)
     assert time.process_time() - started < 1.0
     try:
         precommit.extend(tmp_path, "v1")
     except HookError:
         assert (tmp_path / precommit.CONFIG).read_bytes() == data
     else:
-        assert precommit.events(tmp_path) == (set() if b"id: gitindex" in data else set(EVENTS))
+        assert precommit.configured_events(tmp_path) == (set() if b"id: gitindex" in data else set(EVENTS))
     assert time.process_time() - started < 3.0
 
 
@@ -160,7 +160,7 @@ def test_the_largest_that_is_read_takes_a_bounded_time(tmp_path: Path) -> None:
         (tmp_path / precommit.CONFIG).write_text((piece * MAX_BYTES)[: MAX_BYTES - 1])
         started = time.process_time()
         with suppress(HookError):
-            precommit.events(tmp_path)
+            precommit.configured_events(tmp_path)
         assert time.process_time() - started < 2.0, piece
 
 
@@ -194,7 +194,7 @@ def test_a_link_as_pre_commit_configuration(tmp_path: Path, kind: str) -> None:
         os.mkfifo(path)
     else:
         path.symlink_to(target if kind == "link" else "/dev/zero")
-    for call in (precommit.events, lambda top: precommit.extend(top, "v1")):
+    for call in (precommit.configured_events, lambda top: precommit.extend(top, "v1")):
         with pytest.raises(HookError, match="not understood"):
             call(tmp_path / "top")
     assert target.read_text() == "fail_fast: true\n"
@@ -394,9 +394,9 @@ def test_generated_pre_commit_configurations(tmp_path: Path) -> None:
 
     def ask_and_extend(text: bytes) -> None:
         path.write_bytes(text)
-        precommit.events(tmp_path)
+        precommit.configured_events(tmp_path)
         precommit.extend(tmp_path, "v1")
-        assert precommit.events(tmp_path)
+        assert precommit.configured_events(tmp_path)
 
     for text in texts(YAML_PARTS, 1500, seed=15):
         only_named(ask_and_extend, text)
@@ -404,7 +404,7 @@ def test_generated_pre_commit_configurations(tmp_path: Path) -> None:
 
 def test_generated_hooks(tmp_path: Path) -> None:
     """HK-4: what install does to a foreign hook, uninstall takes back byte for byte, whatever bytes they are."""
-    call = shim.call("post-commit", sys.executable, shim.path())
+    call = shim.render_call("post-commit", sys.executable, shim.find_shim())
     for number, text in enumerate(texts(HOOK_PARTS, 300, seed=16)):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -413,7 +413,7 @@ def test_generated_hooks(tmp_path: Path) -> None:
 
         def put_in_and_take_out(text: bytes, folder: Path = folder) -> None:
             done = hookfile.install(folder, "post-commit", call, folder)
-            hookfile.holder(folder, "post-commit")
+            hookfile.find_block_file(folder, "post-commit")
             hookfile.uninstall(folder, "post-commit")
             if done.action in ("added", "chained"):
                 assert (folder / "post-commit").read_bytes() == text

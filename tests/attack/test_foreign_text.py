@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitindex.config import environment, parse
+from gitindex.config import load_environment, parse
 from gitindex.errors import ConfigError, GitindexError, PublishBlocked
 from gitindex.mcp import render
 from gitindex.mcp.server import Service
@@ -118,7 +118,7 @@ def test_a_configuration_does_not_speak_in_our_voice(tmp_path: Path, told: str):
         assert '"' in message.partition("Now call")[0], "quoted where it begins"
     repo = GitRepo.create(tmp_path / "repo")
     repo.commit("one", **{".gitindex.toml": data, "a.py": CODE})
-    answer = Service(environment(), repo.root).call(
+    answer = Service(load_environment(), repo.root).call(
         "search_codebase", {"query": "trap", "path": str(repo.root)}
     )
     assert not COMMANDING.search(answer.text)
@@ -128,7 +128,7 @@ def test_a_configuration_does_not_speak_in_our_voice(tmp_path: Path, told: str):
 def test_an_error_over_mcp_is_one_bounded_line():
     """UI-1: whatever a message holds, whoever raised it."""
     problem = GitindexError("x\ny\u202e" + "z" * 100_000, hint="run\nthis\u2028" + "z" * 100_000)
-    for rendered in (render.error(problem), render.defect(ValueError(problem.message))):
+    for rendered in (render.render_error(problem), render.render_defect(ValueError(problem.message))):
         told = json.loads(rendered.text)["error"]
         for part in filter(None, (told["message"], told["hint"])):
             assert part.isprintable()

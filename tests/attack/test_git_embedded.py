@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import Gated, GitError, UsageError
 from gitindex.git import environment as door
 from gitindex.git.repo import discover
@@ -45,7 +45,7 @@ def test_a_reading_call_with_a_path_inside_starts_nothing(
     outer = hostile.parents[1]
     if indexed:
         harness.index(outer)
-    tools = Tools(environment(), outer)
+    tools = Tools(load_environment(), outer)
     given = {"path": str(hostile / "config"), **({"query": "def"} if tool == "search_codebase" else {})}
     if indexed:
         answer = tools.call(tool, given)
@@ -143,7 +143,7 @@ def test_the_gate_is_decided_before_git_looks(
         monkeypatch.setattr("gitindex.gate._quick_proof", _no_proof)
     watched = Watched(tmp_path / "bin", os.environ["PATH"])
     monkeypatch.setenv("PATH", watched.path)
-    tools = Tools(environment(), repo.root)
+    tools = Tools(load_environment(), repo.root)
     for tool, given in (
         ("search_codebase", {"query": "def"}),
         ("read_file", {"file": "a.py"}),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.source.nested import Nested
 from gitindex.source.source_file import SUBMODULE, candidate
 from tests import harness
@@ -53,7 +53,7 @@ def _quiet() -> dict[str, str]:
 
 
 def _allow(text: str) -> None:
-    home = environment().home
+    home = load_environment().home
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.toml").write_text(text)
 

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import LeaseHeld
 from gitindex.mcp.server import Service
 from gitindex.model.ids import ulid
@@ -75,7 +75,7 @@ def test_a_readers_lock_that_is_kept_is_waited_for_in_vain_but_not_for_ever(inde
 
 def test_a_tool_call_does_not_wait_for_ever(indexed: GitRepo) -> None:
     """EN-8: the same over MCP: an error that may be retried."""
-    service = Service(environment(), indexed.root)
+    service = Service(load_environment(), indexed.root)
     answers: list[dict[str, Any]] = []
 
     def ask() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.lifecycle import maintenance_due, tiers
 from gitindex.mcp import memory
 from gitindex.mcp.server import Service
@@ -52,7 +52,7 @@ def say(service: Service, name: str, /, **arguments: Any) -> dict[str, Any]:
 
 def test_replaced_engines_are_closed(indexed: GitRepo) -> None:
     """EN-8: after many syncs only files of the present snapshot are open, each once."""
-    service = Service(environment(), indexed.root)
+    service = Service(load_environment(), indexed.root)
     layout = codebase(indexed.root).layout
     for number in range(8):
         indexed.write("a.py", f"def alpha():\n    return {number}\n")
@@ -92,7 +92,7 @@ def test_syncs_over_mcp_compact(indexed: GitRepo, monkeypatch: pytest.MonkeyPatc
     """EN-8, SN-8: a server that only ever syncs does not pile up segments."""
     most = tiers.MAX_LARGE_SEGMENTS + 2
     monkeypatch.setattr(maintenance_due, "OVERDUE_SEGMENTS", most)
-    service = Service(environment(), indexed.root)
+    service = Service(load_environment(), indexed.root)
     layout = codebase(indexed.root).layout
     for number in range(most + 3):
         indexed.write("a.py", f"def alpha():\n    return {number}\n")
@@ -108,8 +108,8 @@ def test_syncs_over_mcp_compact(indexed: GitRepo, monkeypatch: pytest.MonkeyPatc
 def test_a_sync_gives_memory_back(indexed: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     """SZ-3: after every call that may have indexed something, and after no other."""
     given: list[str] = []
-    monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
-    service = Service(environment(), indexed.root)
+    monkeypatch.setattr(memory, "trim_heap", lambda: given.append("back"))
+    service = Service(load_environment(), indexed.root)
     say(service, "find_symbol", name="alpha")
     assert given == []
     say(service, "find_symbol", name="alpha", sync=True)
@@ -120,6 +120,6 @@ def test_a_sync_gives_memory_back(indexed: GitRepo, monkeypatch: pytest.MonkeyPa
 
 def test_the_allocator_takes_the_settings() -> None:
     """SZ-3: with glibc both calls do something; without it neither fails."""
-    memory.few_arenas()
-    memory.give_back()
-    assert memory._glibc() is None or memory._glibc().malloc_trim(0) in (0, 1)
+    memory.limit_arenas()
+    memory.trim_heap()
+    assert memory._load_glibc() is None or memory._load_glibc().malloc_trim(0) in (0, 1)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.mcp import roots
-from gitindex.mcp.server import Service, _tool
+from gitindex.mcp.server import Service, _describe_tool
 from gitindex.mcp.tool_schemas import TOOLS
 from tests.gitrepo import GitRepo
 from tests.harness import index
@@ -46,7 +46,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 def started(repo: GitRepo) -> Service:
     """A server in a repository."""
     repo.commit("first", **{"a.py": "A = 1\n"})
-    return Service(environment(), repo.root)
+    return Service(load_environment(), repo.root)
 
 
 def secrets(where: Path) -> Path:
@@ -61,7 +61,7 @@ def say(service: Service, name: str, /, **arguments: Any) -> dict[str, Any]:
 
 
 def stores() -> list[Path]:
-    return list((environment().home / "data").glob("*"))
+    return list((load_environment().home / "data").glob("*"))
 
 
 def refuses_all(service: Service, path: Path) -> None:
@@ -104,7 +104,7 @@ def test_the_refusal_says_what_is_allowed_and_what_to_change(started: Service, t
     """EN-8: the answer names the allowed directory and the setting."""
     told = say(started, "search_codebase", query="x", path=str(secrets(tmp_path / "config")))["error"]
     assert str(tmp_path / "repo") in told["message"]
-    assert str(environment().home / "config.toml") in told["hint"]
+    assert str(load_environment().home / "config.toml") in told["hint"]
     assert "[mcp]" in told["hint"]
 
 
@@ -145,7 +145,7 @@ def test_a_home_directory_is_never_a_codebase(home: Path, repo: GitRepo, where: 
         (home / ".gitindex" / "config.toml").write_text(f"[mcp]\nroots = ['{home}', '/']\n")
     if where == "indexed":
         index(home)
-    service = Service(environment(), home if where == "start" else repo.root)
+    service = Service(load_environment(), home if where == "start" else repo.root)
     for place in (home, home.parent, home / ".config", Path("/")):
         for name, arguments in CALLS:
             answer = service.call(name, {**arguments, "path": str(place)})
@@ -162,7 +162,7 @@ def test_a_repository_around_the_home_is_no_codebase(home: Path) -> None:
     GitRepo.create(home)
     project = secrets(home / "notes")
     for start in (home, project):
-        answer = Service(environment(), start).call(
+        answer = Service(load_environment(), start).call(
             "manage_index", {"action": "create", "path": str(project)}
         )
         assert json.loads(answer.text)["error"]["code"] == "not_allowed"
@@ -178,15 +178,15 @@ def test_other_people_have_homes_too(tmp_path: Path, repo: GitRepo, monkeypatch:
         pwd.struct_passwd(("daemon", "x", 7, 7, "", str(service_account), "")),
     )
     monkeypatch.setattr(pwd, "getpwall", lambda: list(accounts))
-    roots._accounts.cache_clear()
+    roots._list_accounts.cache_clear()
     try:
         assert roots.is_private(theirs)
         assert roots.is_private(theirs.parent)
         assert roots.is_private(service_account)
         assert not roots.is_private(theirs / "project")
-        refuses_all(Service(environment(), theirs), theirs)
+        refuses_all(Service(load_environment(), theirs), theirs)
     finally:
-        roots._accounts.cache_clear()
+        roots._list_accounts.cache_clear()
     unlisted = secrets(tmp_path / "network" / "bob")
     owner = pwd.struct_passwd(("bob", "x", os.getuid(), 1, "", str(unlisted), ""))
     monkeypatch.setattr(pwd, "getpwuid", lambda _number: owner)
@@ -220,7 +220,7 @@ def test_what_is_allowed_still_answers(started: Service, repo: GitRepo, tmp_path
     refused = say(started, "manage_index", action="create", path=str(inner.root))
     assert refused["error"]["code"] == "not_allowed"
     (home / ".gitindex" / "config.toml").write_text(f"[mcp]\nroots = ['{work}']\n")
-    allowed = Service(environment(), repo.root)
+    allowed = Service(load_environment(), repo.root)
     assert say(allowed, "manage_index", action="create", path=str(inner.root), wait=True)["status"] == "ok"
     assert say(allowed, "find_symbol", name="INNER", path=str(inner.root))["status"] == "ok"
 
@@ -242,7 +242,7 @@ def test_an_index_allows_its_own_root_only(started: Service, tmp_path: Path) -> 
 def test_annotations_are_true() -> None:
     """EN-8: a tool that can write says so; a client may run those that say they only read without asking anybody."""
     for spec in TOOLS:
-        hints = _tool(spec).annotations
+        hints = _describe_tool(spec).annotations
         assert hints is not None
         writes = "sync" in spec.properties or spec.name == "manage_index"
         assert hints.read_only_hint is not writes, spec.name

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.mcp.server import Service
 from tests.gitrepo import GitRepo
 from tests.harness import codebase
@@ -40,7 +40,7 @@ def test_overlapping_syncs_leave_the_umask_alone(
         )
     real, asked = os.umask, []
     monkeypatch.setattr(os, "umask", lambda value: asked.append(value) or real(value))
-    services = [Service(environment(), made.root) for made in (repo, other)]
+    services = [Service(load_environment(), made.root) for made in (repo, other)]
     answers: list[str] = []
 
     def create(service: Service) -> None:
@@ -60,14 +60,14 @@ def test_overlapping_syncs_leave_the_umask_alone(
 def test_what_is_made_on_the_way_to_a_store_is_private(repo: GitRepo) -> None:
     """ST-3: the home of all stores, made with the first one, and every entry of the store, under a usual umask."""
     repo.commit("first", **{"a.py": "A = 1\n"})
-    service = Service(environment(), repo.root)
+    service = Service(load_environment(), repo.root)
     for action in ("create", "reindex"):
         assert (
             json.loads(service.call("manage_index", {"action": action, "wait": True}).text)["status"] == "ok"
         )
     service.call("search_codebase", {"query": "A", "sync": True})
     base = codebase(repo.root).layout.base
-    home = environment().home
+    home = load_environment().home
     assert {mode(home), mode(home / "data"), mode(home / "used")} == {0o700}
     for path in (base, *base.rglob("*")):
         assert mode(path) == (0o700 if path.is_dir() else 0o600), path

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import ConfigError, EmbeddingError
 from gitindex.extract.embed.embedders import open_embedder
 from gitindex.model.settings import EmbedSettings
@@ -78,7 +78,7 @@ def test_a_name_without_a_full_pin_is_the_user_s_to_map(
 def test_a_pinned_name_is_accepted_and_is_its_own_identity(repo: GitRepo):
     """CF-4"""
     asking(repo, f"sentence-transformers:org/model@{PIN}")
-    settings = open_codebase(repo.root, environment()).settings.embedding
+    settings = open_codebase(repo.root, load_environment()).settings.embedding
     assert (settings.model, settings.revision, settings.directory) == ("org/model", PIN, "")
 
 
@@ -96,7 +96,7 @@ def test_a_mapped_model_is_identified_by_everything_in_it(repo: GitRepo, home: P
         where.mkdir(parents=True)
         (where / name).write_text(data * 1000)
         user_model(home, "mine", where.parent)
-        codebase = open_codebase(repo.root, environment())
+        codebase = open_codebase(repo.root, load_environment())
         assert codebase.settings.embedding.directory == str(where.parent)
         seen.append(codebase.fingerprint)
     assert seen[0] == seen[1]
@@ -145,7 +145,7 @@ def test_a_mapped_model_neither_lies_in_the_repository_nor_leads_out(
     for where in (repo.root / "model", tmp_path / "link", outside, tmp_path / "absent"):
         user_model(home, "mine", where)
         with pytest.raises(ConfigError) as caught:
-            open_codebase(repo.root, environment())
+            open_codebase(repo.root, load_environment())
         assert caught.value.hint
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import ConfigError, ForeignStore
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.sharing import download_snapshot
@@ -145,17 +145,17 @@ def test_a_group_store_that_claims_to_be_single(repo: GitRepo, planted: Layout, 
 def test_shared_mode_asks_for_the_group(repo: GitRepo, gid: int) -> None:
     """ST-3: a store of the group is everybody's in it, whoever made it; one of another group is not."""
     repo.commit("first", **{"a.py": "A = 1\n"})
-    shared = open_codebase(repo.root, harness.environment(), shared=True)
+    shared = open_codebase(repo.root, harness.load_environment(), shared=True)
     harness.sync(shared, harness.SyncOptions(workers=1))
     for entry in (shared.layout.base, *shared.layout.base.rglob("*")):
         mode = entry.lstat().st_mode
         os.lchown(entry, PEER, gid)
         entry.chmod(mode & 0o7777)
     if gid in {os.getegid(), *os.getgroups()}:
-        assert open_codebase(repo.root, harness.environment(), shared=True).layout == shared.layout
+        assert open_codebase(repo.root, harness.load_environment(), shared=True).layout == shared.layout
     else:
         with pytest.raises(ForeignStore, match="group"):
-            open_codebase(repo.root, harness.environment(), shared=True)
+            open_codebase(repo.root, harness.load_environment(), shared=True)
 
 
 def test_remembering_use_follows_no_link(repo: GitRepo, planted: Layout, tmp_path: Path) -> None:
@@ -187,15 +187,15 @@ def test_settings_of_somebody_else(home: Path) -> None:
     path = home / ".gitindex/config.toml"
     path.parent.mkdir()
     path.write_text("shared = true\n")
-    assert environment().user.shared
+    assert load_environment().user.shared
     path.chmod(0o666)
     with pytest.raises(ConfigError, match="somebody else"):
-        environment()
+        load_environment()
     path.chmod(0o644)
     if ROOT:
         give_away(path)
         with pytest.raises(ConfigError, match="somebody else"):
-            environment()
+            load_environment()
 
 
 def test_ours_stays_ours(repo: GitRepo, planted: Layout) -> None:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from gitindex import child
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.git import run as git
 from gitindex.hooks import spawn
 from tests import harness
@@ -129,7 +129,7 @@ def test_a_child_of_ours_has_only_absolute_places_on_its_path(hostile: Hostile):
     asked = {"PYTHONPATH": os.pathsep.join(("", ".", str(ROOT), "lib"))}
     program = "import json, sys; print(json.dumps(sys.path))"
     line = [*child.command("this")[:2], "-c", program]
-    settings = child.environment({**os.environ, **asked})
+    settings = child.child_environment({**os.environ, **asked})
     told = subprocess.run(
         line, cwd=hostile.root, env=settings, capture_output=True, text=True, check=True
     ).stdout
@@ -169,4 +169,4 @@ def test_programs_that_are_not_ours_see_the_environment_as_it_was():
         [sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == ["1", str(ROOT), None, None, asked]
-    assert git.environment()["PATH"] == environment().variables["PATH"]
+    assert git.environment()["PATH"] == load_environment().variables["PATH"]

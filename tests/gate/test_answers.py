@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.mcp.server import Service
 from gitindex.mcp.tool_schemas import BY_NAME
 from gitindex.model import versions
@@ -72,7 +72,7 @@ def test_commands_tell_version_and_fingerprints(command: str, indexed: GitRepo):
 @pytest.mark.parametrize("tool", TOOLS)
 def test_tools_tell_version_and_fingerprints(tool: str, indexed: GitRepo):
     """CF-2, UI-2."""
-    text = Service(environment(), indexed.root).call(tool, TOOLS[tool]).text
+    text = Service(load_environment(), indexed.root).call(tool, TOOLS[tool]).text
     assert_complete(json.loads(text), indexed)
 
 

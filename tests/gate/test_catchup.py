@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.gitdir import hookrequest
 from gitindex.gitdir.hookrequest import HookRequest
 from gitindex.lifecycle import maintenance_due
@@ -30,7 +30,7 @@ SYNCING_TOOLS = (
 
 
 def tool(root: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
-    answer = json.loads(Service(environment(), root).call(name, {"path": str(root), **given}).text)
+    answer = json.loads(Service(load_environment(), root).call(name, {"path": str(root), **given}).text)
     assert isinstance(answer, dict)
     return answer
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.mcp.server import Service
 from gitindex.ops.codebase import Codebase
 from tests.gate import forge
@@ -39,7 +39,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
 
 def call(hint: dict[str, Any], root: Path) -> dict[str, Any]:
     """Run the MCP form of a hint, exactly as given."""
-    rendered = Service(environment(), root).call(hint["tool"], hint["args"])
+    rendered = Service(load_environment(), root).call(hint["tool"], hint["args"])
     return json.loads(rendered.text)
 
 
@@ -119,5 +119,5 @@ def test_every_hint_of_a_read_is_one_of_these(indexed: Codebase) -> None:
 
     assert set(gate._COMMANDS) == {"status", "create", "reindex", "sync"}
     for name in gate._COMMANDS:
-        command = gate.action(indexed.root, name)["command"]
+        command = gate.lifecycle_action(indexed.root, name)["command"]
         assert cli(*shlex.split(command)[1:], "--json").code == 0, command

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitindex import gate
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.gate import NonOkReason
 from gitindex.mcp.server import Service
 from gitindex.navigate.remarks import CallGraphRemark, render_remarks
@@ -25,7 +25,7 @@ from tests.harness import cli, codebase, index, view
 
 def tool(name: str, path: Path, /, **arguments: Any) -> dict[str, Any]:
     where = {} if name == "list_codebases" else {"path": str(path)}
-    rendered = Service(environment(), path).call(name, {**where, **arguments})
+    rendered = Service(load_environment(), path).call(name, {**where, **arguments})
     answer = json.loads(rendered.text)
     assert rendered.failed == (answer["status"] == "error")
     return answer

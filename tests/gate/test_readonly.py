@@ -105,7 +105,7 @@ def test_every_reading_tool_leaves_the_store_alone(indexed: Codebase, watched: l
     """EN-5 over MCP: every tool marked as reading only is one."""
     service = Service(Environment(indexed.home), indexed.root)
     calls = [*TOOLS, ("list_codebases", {}), ("manage_index", {"action": "status"})]
-    assert {name for name, _ in calls} >= {tool.name for tool in MCP_TOOLS if tool.reads_only}
+    assert {name for name, _ in calls} >= {tool.name for tool in MCP_TOOLS if tool.is_read_only}
     before = forge.stamps(indexed.home)
     watched.clear()
     for name, arguments in calls:

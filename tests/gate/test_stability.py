@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gitindex import gate
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.mcp.server import Service
 from gitindex.model.proof import ProofOutcome
 from gitindex.ops.codebase import Codebase
@@ -24,7 +24,7 @@ from tests.harness import cli, codebase, index, view
 
 def tool(name: str, path: Path, /, **arguments: Any) -> dict[str, Any]:
     where = {} if name == "list_codebases" else {"path": str(path)}
-    return json.loads(Service(environment(), path).call(name, {**where, **arguments}).text)
+    return json.loads(Service(load_environment(), path).call(name, {**where, **arguments}).text)
 
 
 def roots() -> list[str]:
@@ -165,7 +165,7 @@ def test_f_stale_local_is_an_answer_not_a_failure(indexed: Codebase) -> None:
     """F: the same JSON each time, membership untouched, and no protocol error that would invite a retry."""
     forge.remark(indexed, forge.NO_MARKER)
     before = forge.stamps(indexed.home)
-    service = Service(environment(), indexed.root)
+    service = Service(load_environment(), indexed.root)
     for name, arguments in TOOLS:
         answers = {service.call(name, {"path": str(indexed.root), **arguments}) for _ in range(2)}
         assert len(answers) == 1, name

@@ -39,7 +39,7 @@ class Hooked:
     @classmethod
     def install(cls, repo: GitRepo, python: str, home: Path, *, files: bool = False) -> Hooked:
         report = install(found(repo.root), python=python, files=files)
-        assert not report.refused
+        assert not report.refused_outcomes
         home.mkdir(exist_ok=True)
         return cls(repo, home)
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from gitindex.errors import GitError
 from gitindex.git import repo as repository
 from gitindex.hooks import background
-from gitindex.hooks.worker import Pace, Worker, work
+from gitindex.hooks.worker import Worker, WorkerTimings, serve_requests
 
 
 def main(arguments: list[str]) -> None:
     options = dict(zip(arguments[::2], arguments[1::2], strict=True))
     git_dir, home = Path(options["--git-dir"]).resolve(), Path(os.environ["GITINDEX_HOME"])
-    background.become()
-    with background.logged(git_dir):
+    background.detach_process()
+    with background.log_to_folder(git_dir):
         found = repository.discover(Path(options["--path"]))
         assert found is not None
         assert found.git_dir == git_dir
@@ -27,8 +27,8 @@ def main(arguments: list[str]) -> None:
         def index(commit_only: bool) -> str:
             return _record(home, found.root, commit_only)
 
-        pace = Pace(quiet=0.05, burst=0.5, poll=0.01, poll_slow=0.05, git_busy=20, index_lock=0.2)
-        work(Worker(git_dir, index, lambda: repository.busy(found), pace))
+        pace = WorkerTimings(quiet=0.05, burst=0.5, poll=0.01, poll_slow=0.05, git_busy=20, index_lock=0.2)
+        serve_requests(Worker(git_dir, index, lambda: repository.busy(found), pace))
 
 
 def _record(home: Path, root: Path, commit_only: bool) -> str:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.hooks import block
-from gitindex.hooks.block import Kind
-from gitindex.hooks.shim import Call
+from gitindex.hooks.block import BlockKind
+from gitindex.hooks.shim import ShimCall
 
-CALL = Call(alone=": our call", among=": our call, apart")
+CALL = ShimCall(standalone=": our call", embedded=": our call, apart")
 
 foreign = st.builds(
     lambda shebang, body: shebang + body,
@@ -28,14 +28,14 @@ def test_remove_undoes_add(text: bytes) -> None:
     with_us = block.add(text, CALL)
     found = block.find(with_us)
     assert found is not None
-    assert found.kind is Kind.ADDED
+    assert found.kind is BlockKind.ADDED
     assert block.remove(with_us, found) == text
 
 
 @given(foreign)
 def test_an_updated_block_still_comes_out_clean(text: bytes) -> None:
     """HK-4: a block of an older version, or of another installation, is replaced in place."""
-    with_us = block.add(text, Call(": last year", ": last year, apart"))
+    with_us = block.add(text, ShimCall(": last year", ": last year, apart"))
     found = block.find(with_us)
     assert found is not None
     fresh = block.replace(with_us, found, CALL)
@@ -47,7 +47,7 @@ def test_recognises_a_version_it_does_not_know() -> None:
     text = b"#!/bin/sh\n# >>> gitindex hook 7 own file >>>\nsomething else\n# <<< gitindex hook <<<\n"
     found = block.find(text)
     assert found is not None
-    assert (found.version, found.kind) == (7, Kind.OWN_FILE)
+    assert (found.version, found.kind) == (7, BlockKind.OWN_FILE)
     assert block.remove(text, found) == block.SHEBANG
 
 
@@ -71,11 +71,11 @@ def test_knows_a_shell_when_it_sees_one(first_line: bytes, answer: bool) -> None
 
 
 def test_a_chaining_file_knows_its_other_half() -> None:
-    text = block.chaining_file(CALL, "post-commit.gitindex-chained")
+    text = block.render_chaining_file(CALL, "post-commit.gitindex-chained")
     found = block.find(text)
     assert found is not None
-    assert block.chained(text, found) == "post-commit.gitindex-chained"
-    assert block.chained(text + b"echo mine\n", found) is None
+    assert block.find_chained_name(text, found) == "post-commit.gitindex-chained"
+    assert block.find_chained_name(text + b"echo mine\n", found) is None
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
@@ -83,7 +83,7 @@ def test_a_chaining_file_knows_its_other_half() -> None:
 def test_a_failing_call_never_stops_the_hook(tmp_path: Path, shell: str, options: str) -> None:
     """HK-2, HK-4: the other hook's lines run, with its exit code and its stdin."""
     hook = tmp_path / "hook"
-    call = Call(alone="exit 7", among="( exit 7 ) </dev/null >/dev/null 2>&1 || :")
+    call = ShimCall(standalone="exit 7", embedded="( exit 7 ) </dev/null >/dev/null 2>&1 || :")
     hook.write_bytes(block.add(f"#!/usr/bin/env -S {shell}{options}\ncat; exit 3\n".encode(), call))
     hook.chmod(0o755)
     done = subprocess.run([hook], input=b"old new\n", capture_output=True, check=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.gitdir import hookrequest
 from gitindex.hooks import journal
 from gitindex.hooks.install import install
@@ -25,7 +25,7 @@ from tests.hooks.harness import Hooked, found, run, wait_for
 
 
 def codebase(root: Path) -> Codebase:
-    return open_codebase(root, environment(os.environ))
+    return open_codebase(root, load_environment(os.environ))
 
 
 def indexed_commit(root: Path) -> str | None:
@@ -171,7 +171,7 @@ def _kill(hooked: Hooked, dice: random.Random) -> int:
     return 1
 
 
-def _running(hooked: Hooked) -> journal.Run | None:
+def _running(hooked: Hooked) -> journal.WorkerRun | None:
     last = journal.read(hooked.git_dir)
     return last if last is not None and last.result == journal.RUNNING and _is_worker(last.pid) else None
 

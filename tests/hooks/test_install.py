@@ -13,9 +13,9 @@ from gitindex.errors import HookError
 from gitindex.gitdir import hookrequest
 from gitindex.hooks import block
 from gitindex.hooks.events import EVENTS
-from gitindex.hooks.install import install, status, uninstall
+from gitindex.hooks.install import install, read_status, uninstall
 from gitindex.hooks.reach import CONFIGURATION, DRY_RUN
-from gitindex.hooks.shim import Call
+from gitindex.hooks.shim import ShimCall
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, found, run
 
@@ -56,11 +56,11 @@ def removed(repo: GitRepo) -> None:
 def test_a_fresh_repository(any_git: None, repo: GitRepo) -> None:
     before = snapshot(repo)
     assert set(actions(repo).values()) == {"created"}
-    assert status(found(repo.root)).effective
+    assert read_status(found(repo.root)).is_effective
     assert set(actions(repo).values()) == {"unchanged"}
     removed(repo)
     assert snapshot(repo) == before
-    assert not status(found(repo.root)).effective
+    assert not read_status(found(repo.root)).is_effective
 
 
 def test_after_use_nothing_is_left(hooked: Hooked, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_running_worker_is_not_pulled_from_under(hooked: Hooked) -> None:
     hooked.repo.commit("x")
     while not hooked.steps():
         pass
-    report = uninstall(found(hooked.repo.root), patience=0.05)
+    report = uninstall(found(hooked.repo.root), timeout=0.05)
     assert report.leftovers == (hookrequest.folder(hooked.git_dir),)
     (hooked.home / "hold").unlink()
     removed(hooked.repo)
@@ -90,7 +90,7 @@ def test_a_repository_without_a_hooks_folder(any_git: None, tmp_path: Path) -> N
     repo = GitRepo.create(tmp_path / "bare minimum", "--template=")
     before = snapshot(repo)
     assert set(actions(repo).values()) == {"created"}
-    assert status(found(repo.root)).effective
+    assert read_status(found(repo.root)).is_effective
     removed(repo)
     assert snapshot(repo) == before
 
@@ -137,7 +137,7 @@ def test_other_hooks_are_chained_or_joined(
     assert run("git", "checkout", "-b", "x", cwd=repo.root, check=False).returncode == 1
     assert "foreign" in (repo.root / "log").read_text()
     assert hooked.settle()[-1]["head"] == hooked.head
-    assert status(found(repo.root)).effective
+    assert read_status(found(repo.root)).is_effective
     assert set(actions(repo, recorder).values()) == {"unchanged"}
     removed(repo)
     assert snapshot(repo) == before
@@ -179,7 +179,7 @@ def test_past_versions_are_brought_up_to_date(any_git: None, repo: GitRepo) -> N
     repo.git("config", "hook.gitindex-post-merge.command", "old-gitindex")
     repo.git("config", "hook.gitindex-post-merge.event", "post-merge")
     install(found(repo.root))
-    assert status(found(repo.root)).effective
+    assert read_status(found(repo.root)).is_effective
     removed(repo)
     assert snapshot(repo) == before
 
@@ -197,12 +197,12 @@ def test_a_hook_that_looks_at_its_name_is_left_alone(repo: GitRepo) -> None:
     text = "#!/usr/bin/env ruby\nhook = File.basename($0)\n"
     put(repo, "post-commit", text)
     report = install(found(repo.root), files=True)
-    (refused,) = report.refused
+    (refused,) = report.refused_outcomes
     assert refused.event == "post-commit"
     assert refused.snippet is not None
     assert "gitindex_event=post-commit" in refused.snippet
     assert (repo.root / ".git/hooks/post-commit").read_text() == text
-    reached = {reach.event: reach.reached for reach in status(found(repo.root)).events}
+    reached = {reach.event: reach.reached for reach in read_status(found(repo.root)).events}
     assert reached == {event: event != "post-commit" for event in EVENTS}
 
 
@@ -217,7 +217,9 @@ def test_what_cannot_be_taken_over_is_refused(repo: GitRepo, what: str) -> None:
         put(repo, "post-commit", "#!/usr/bin/perl\n")
         put(repo, "post-commit.gitindex-chained", "somebody's")
     before = snapshot(repo)
-    assert [outcome.event for outcome in install(found(repo.root), files=True).refused] == ["post-commit"]
+    assert [outcome.event for outcome in install(found(repo.root), files=True).refused_outcomes] == [
+        "post-commit"
+    ]
     removed(repo)
     assert snapshot(repo) == before
 
@@ -229,15 +231,15 @@ def test_hooks_path_outside_is_respected(repo: GitRepo, tmp_path: Path) -> None:
     repo.git("config", "core.hooksPath", str(shared))
     before = snapshot(repo)
     report = install(found(repo.root), files=True)
-    assert {outcome.event for outcome in report.refused} == set(EVENTS)
+    assert {outcome.event for outcome in report.refused_outcomes} == set(EVENTS)
     assert list(shared.iterdir()) == []
     assert snapshot(repo) == before
-    for outcome in report.refused:
+    for outcome in report.refused_outcomes:
         path = Path(outcome.where)
         path.write_text("#!/bin/sh\n" + (outcome.snippet or ""))
         path.chmod(0o755)
-    seen = status(found(repo.root))
-    assert seen.effective
+    seen = read_status(found(repo.root))
+    assert seen.is_effective
     assert {reach.proof for reach in seen.events} == {CONFIGURATION}
 
 
@@ -247,7 +249,7 @@ def test_hooks_path_inside_the_git_directory(any_git: None, repo: GitRepo, recor
     hooked = Hooked.install(repo, recorder, home / ".gitindex")
     repo.commit("x")
     assert hooked.settle()[-1]["head"] == hooked.head
-    assert status(found(repo.root)).effective
+    assert read_status(found(repo.root)).is_effective
     removed(repo)
     assert snapshot(repo) == before
 
@@ -256,9 +258,9 @@ def test_a_hooks_path_set_later_is_noticed(repo: GitRepo, tmp_path: Path) -> Non
     """HK-4: status tells that files are there and git does not look at them; uninstall finds them."""
     before = snapshot(repo)
     install(found(repo.root), files=True)
-    assert {reach.proof for reach in status(found(repo.root)).events} == {DRY_RUN}
+    assert {reach.proof for reach in read_status(found(repo.root)).events} == {DRY_RUN}
     repo.git("config", "core.hooksPath", str(tmp_path))
-    assert not any(reach.reached for reach in status(found(repo.root)).events)
+    assert not any(reach.reached for reach in read_status(found(repo.root)).events)
     removed(repo)
     repo.git("config", "--unset", "core.hooksPath")
     after = snapshot(repo)
@@ -270,8 +272,8 @@ def test_a_dry_run_starts_nothing(any_git: None, repo: GitRepo, recorder: str) -
     put(repo, "post-commit", "#!/bin/sh\necho foreign >>log\n")
     put(repo, "post-merge", FOREIGN["python"])
     install(found(repo.root), python=recorder)
-    seen = status(found(repo.root))
-    assert seen.effective
+    seen = read_status(found(repo.root))
+    assert seen.is_effective
     assert {reach.proof for reach in seen.events} == {DRY_RUN}
     assert (seen.pending, seen.last_run) == (False, None)
     assert not (repo.root / "log").exists()
@@ -282,9 +284,9 @@ def test_a_hook_that_lost_its_shim_is_not_effective(any_git: None, repo: GitRepo
     install(found(repo.root))
     for path in [repo.root / ".git/config", *(repo.root / ".git/hooks").glob("post-*")]:
         path.write_bytes(path.read_bytes().replace(b"/gitindex-hook", b"/gone"))
-    assert not any(reach.reached for reach in status(found(repo.root)).events)
+    assert not any(reach.reached for reach in read_status(found(repo.root)).events)
     assert set(actions(repo).values()) == {"updated"}
-    assert status(found(repo.root)).effective
+    assert read_status(found(repo.root)).is_effective
 
 
 def test_a_worktree_and_its_main_tree_share_hooks(any_git: None, repo: GitRepo, tmp_path: Path) -> None:
@@ -292,15 +294,15 @@ def test_a_worktree_and_its_main_tree_share_hooks(any_git: None, repo: GitRepo, 
     repo.git("worktree", "add", "-q", "-b", "linked", str(tmp_path / "linked"))
     before = snapshot(repo)
     install(found(tmp_path / "linked"))
-    assert status(found(repo.root)).effective
-    assert status(found(tmp_path / "linked")).effective
+    assert read_status(found(repo.root)).is_effective
+    assert read_status(found(tmp_path / "linked")).is_effective
     removed(repo)
     assert snapshot(repo) == before
 
 
 def test_bare_repositories_are_refused(any_git: None, tmp_path: Path) -> None:
     repo = GitRepo.create(tmp_path / "bare.git", "--bare")
-    for act in (install, uninstall, status):
+    for act in (install, uninstall, read_status):
         with pytest.raises(HookError, match="bare"):
             act(found(repo.root))
 
@@ -327,7 +329,7 @@ def test_git_lfs_hooks_still_run(
 
 
 def test_the_block_comes_before_anything_foreign() -> None:
-    text = block.add(b"#!/bin/sh\n# a comment\nexit 0\n", Call(": call", ": call"))
+    text = block.add(b"#!/bin/sh\n# a comment\nexit 0\n", ShimCall(": call", ": call"))
     found_at = block.find(text)
     assert found_at is not None
     assert block.is_first(text, found_at)

@@ -13,7 +13,7 @@ import pytest
 from gitindex.gitdir import hookrequest
 from gitindex.hooks import journal, precommit
 from gitindex.hooks.events import EVENTS
-from gitindex.hooks.install import install, status, uninstall
+from gitindex.hooks.install import install, read_status, uninstall
 from gitindex.hooks.reach import CONFIGURATION, DRY_RUN
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, found, run, wait_for
@@ -65,7 +65,7 @@ def on_path(recorder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 @pytest.fixture
 def by_pre_commit(repo: GitRepo, published: str, home: Path, on_path: Path) -> Hooked:
     """A repository whose only way to us is `gitindex-system` under pre-commit."""
-    text = precommit.snippet("v1", "gitindex-system").replace(precommit.SOURCE, published)
+    text = precommit.render_config("v1", "gitindex-system").replace(precommit.SOURCE, published)
     repo.write(precommit.CONFIG, text)
     repo.commit("configured")
     pre_commit(repo, "install", "--install-hooks")
@@ -124,12 +124,12 @@ def test_gitindex_system_is_content_without_gitindex(by_pre_commit: Hooked, on_p
 
 
 def test_status_knows_pre_commit(by_pre_commit: Hooked) -> None:
-    seen = status(found(by_pre_commit.repo.root))
+    seen = read_status(found(by_pre_commit.repo.root))
     assert {(reach.reached, reach.through, reach.proof) for reach in seen.events} == {
         (True, "pre-commit", CONFIGURATION)
     }
     (by_pre_commit.repo.root / precommit.CONFIG).write_text("repos: []\n")
-    assert not any(reach.reached for reach in status(found(by_pre_commit.repo.root)).events)
+    assert not any(reach.reached for reach in read_status(found(by_pre_commit.repo.root)).events)
 
 
 def test_hooks_run_under_pre_commit_in_python(repo: GitRepo, home: Path, recorder: str) -> None:
@@ -161,7 +161,7 @@ def test_native_first_then_pre_commit(repo: GitRepo, recorder: str, home: Path) 
     repo.commit("x")
     assert hooked.settle()[-1]["head"] == hooked.head
     assert "theirs" in (repo.root / "theirs.log").read_text()
-    seen = status(found(repo.root))
+    seen = read_status(found(repo.root))
     assert {(reach.reached, reach.proof) for reach in seen.events} == {(True, DRY_RUN)}
     uninstall(found(repo.root))
     pre_commit(repo, "uninstall")
@@ -180,12 +180,12 @@ def test_pre_commit_first_then_native(repo: GitRepo, recorder: str, home: Path) 
     repo.commit("x")
     assert hooked.settle()[-1]["head"] == hooked.head
     assert "theirs" in (repo.root / "theirs.log").read_text()
-    assert status(found(repo.root)).effective
+    assert read_status(found(repo.root)).is_effective
     uninstall(found(repo.root))
     assert snapshot(repo) == before
     install(found(repo.root), python=recorder, files=True)
     pre_commit(repo, "uninstall")
-    assert status(found(repo.root)).effective
+    assert read_status(found(repo.root)).is_effective
     uninstall(found(repo.root))
     assert not list((repo.root / ".git/hooks").glob("post-*[!e]"))
 
@@ -207,12 +207,14 @@ def test_husky(repo: GitRepo, npm: Path, on_path: Path, home: Path) -> None:
     run(str(npm / "husky"), cwd=repo.root)
     before = snapshot(repo)
     report = install(found(repo.root), files=True)
-    assert {outcome.event for outcome in report.refused} == set(EVENTS)
+    assert {outcome.event for outcome in report.refused_outcomes} == set(EVENTS)
     assert snapshot(repo) == before
-    assert not status(found(repo.root)).effective
-    for outcome in report.refused:
+    assert not read_status(found(repo.root)).is_effective
+    for outcome in report.refused_outcomes:
         repo.write(f".husky/{outcome.event}", f"{outcome.snippet}echo theirs >>theirs.log\n")
-    assert {(reach.reached, reach.through) for reach in status(found(repo.root)).events} == {(True, "husky")}
+    assert {(reach.reached, reach.through) for reach in read_status(found(repo.root)).events} == {
+        (True, "husky")
+    }
     _reaches_through_path(repo, home, on_path)
 
 
@@ -224,14 +226,14 @@ def test_lefthook(repo: GitRepo, npm: Path, on_path: Path, recorder: str, home: 
     run(str(npm / "lefthook"), "install", cwd=repo.root)
     before = snapshot(repo)
     report = install(found(repo.root), python=recorder, files=True)
-    (refused,) = report.refused
+    (refused,) = report.refused_outcomes
     assert refused.event == "post-commit"
     run(str(npm / "lefthook"), "install", cwd=repo.root)
-    reached = {reach.event: reach.reached for reach in status(found(repo.root)).events}
+    reached = {reach.event: reach.reached for reach in read_status(found(repo.root)).events}
     assert reached == {event: event != "post-commit" for event in EVENTS}
     assert refused.snippet is not None
     repo.write("lefthook.yml", theirs + refused.snippet.partition("  commands:\n")[2])
-    assert status(found(repo.root)).effective
+    assert read_status(found(repo.root)).is_effective
     _reaches_through_path(repo, home, on_path)
     uninstall(found(repo.root))
     repo.write("lefthook.yml", theirs)
@@ -246,7 +248,7 @@ def test_lefthook_installed_over_us_is_noticed(repo: GitRepo, npm: Path, recorde
     install(found(repo.root), python=recorder, files=True)
     repo.write("lefthook.yml", "post-commit:\n  commands:\n    theirs:\n      run: 'true'\n")
     run(str(npm / "lefthook"), "install", cwd=repo.root)
-    reached = {reach.event: reach.reached for reach in status(found(repo.root)).events}
+    reached = {reach.event: reach.reached for reach in read_status(found(repo.root)).events}
     assert reached == {event: event != "post-commit" for event in EVENTS}
     uninstall(found(repo.root))
     assert not (repo.root / ".git/hooks/post-commit.old").exists()
@@ -279,7 +281,7 @@ def test_the_python_hook_builds_its_own_environment(repo: GitRepo, tmp_path: Pat
     (release.root / "README.md").touch()
     release.commit("release")
     release.git("tag", "v1")
-    repo.write(precommit.CONFIG, precommit.snippet("v1").replace(precommit.SOURCE, str(release.root)))
+    repo.write(precommit.CONFIG, precommit.render_config("v1").replace(precommit.SOURCE, str(release.root)))
     repo.commit("configured")
     pre_commit(repo, "install", "--install-hooks")
     run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=repo.root, PYTHONPATH="")

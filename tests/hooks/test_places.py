@@ -13,7 +13,7 @@ import pytest
 
 from gitindex.gitdir import folder, hookrequest
 from gitindex.hooks import journal
-from gitindex.hooks.worker import complaint
+from gitindex.hooks.worker import failed_run_message
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
 
@@ -161,4 +161,4 @@ def test_a_work_tree_that_git_is_only_told_about(any_git: None, tmp_path: Path, 
     run("git", *where, "commit", "-q", "--allow-empty", "-m", "far", cwd=elsewhere)
     git_dir = repo.root / ".git"
     wait_for(lambda: (last := journal.read(git_dir)) is not None and last.result == journal.FAILED)
-    assert "is not the work tree" in (complaint(git_dir) or "")
+    assert "is not the work tree" in (failed_run_message(git_dir) or "")

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitindex.cli.boundary import guarded
+from gitindex.cli.boundary import run_command
 from gitindex.errors import HookError
 from gitindex.hooks import precommit
 from gitindex.hooks.events import EVENTS
@@ -100,7 +100,7 @@ def test_what_cannot_be_extended_safely_is_left_alone(text: str) -> None:
 
     shown = io.StringIO()
     with redirect_stderr(shown):
-        assert guarded(click.Command("x", callback=fail), []) == 1
+        assert run_command(click.Command("x", callback=fail), []) == 1
     assert any(line.strip() == "- id: gitindex" for line in shown.getvalue().splitlines())
 
 
@@ -126,22 +126,25 @@ def test_any_configuration_gains_exactly_one_entry(repos: list[object], flow: bo
     if before.startswith("{"):
         return
     after = precommit.add(before, REV)
-    assert yaml.safe_load(after)["repos"] == [*repos, yaml.safe_load(precommit.snippet(REV))["repos"][0]]
+    assert yaml.safe_load(after)["repos"] == [
+        *repos,
+        yaml.safe_load(precommit.render_config(REV))["repos"][0],
+    ]
     assert _is_subsequence(before, after)
 
 
 def test_events(tmp_path: Path) -> None:
-    assert precommit.events(tmp_path) == frozenset()
+    assert precommit.configured_events(tmp_path) == frozenset()
     path = tmp_path / precommit.CONFIG
-    path.write_text(precommit.snippet(REV))
-    assert precommit.events(tmp_path) == set(EVENTS)
+    path.write_text(precommit.render_config(REV))
+    assert precommit.configured_events(tmp_path) == set(EVENTS)
     path.write_text(
         "repos: [{repo: local, hooks: [{id: x, entry: gitindex hooks run, stages: [post-merge]}]}]\n"
     )
-    assert precommit.events(tmp_path) == {"post-merge"}
+    assert precommit.configured_events(tmp_path) == {"post-merge"}
     path.write_text("repos: [")
     with pytest.raises(HookError, match="not understood: line 1"):
-        precommit.events(tmp_path)
+        precommit.configured_events(tmp_path)
 
 
 def _is_subsequence(small: str, large: str) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from gitindex.gitdir import folder, hookrequest
 from gitindex.hooks import owner, shim
 from gitindex.hooks.install import install, uninstall
-from gitindex.hooks.worker import OLDER
+from gitindex.hooks.worker import LEGACY_FILES
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, found, run, wait_for
 
@@ -108,7 +108,7 @@ def test_run_directly(repo: GitRepo, recorder: str, home: Path, tmp_path: Path, 
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "gitindex").symlink_to(recorder)
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    done = run(*shell, str(shim.path()), cwd=repo.root, PATH=path, PRE_COMMIT="1")
+    done = run(*shell, str(shim.find_shim()), cwd=repo.root, PATH=path, PRE_COMMIT="1")
     assert (done.stdout, done.stderr) == ("", "")
     (seen,) = Hooked(repo, home / ".gitindex").settle()
     assert (seen["commit_only"], seen["session"], seen["cwd"]) == (True, True, "/")
@@ -141,7 +141,7 @@ def test_a_note_that_a_sync_has_taken_starts_nothing(
 
 def test_the_shim_is_executable_and_says_nothing_when_it_cannot_write(repo: GitRepo, recorder: str) -> None:
     """HK-2: exit 0 and silence, also where the note's place is taken."""
-    assert stat.S_IMODE(shim.path().stat().st_mode) & 0o111
+    assert stat.S_IMODE(shim.find_shim().stat().st_mode) & 0o111
     install(found(repo.root), python=recorder, files=True)
     hookrequest.leave(repo.root / ".git", hookrequest.HookRequest(commit_only=False))
     hookrequest.withdraw(repo.root / ".git")
@@ -155,12 +155,12 @@ def test_the_hook_makes_the_folder_that_the_worker_believes(repo: GitRepo, shell
     """HK-6: one user, one private folder, the same for shell and Python, whatever the umask."""
     git_dir = repo.root / ".git"
     script = 'umask 0; exec "$@"'
-    run("sh", "-c", script, "sh", *shell, str(shim.path()), cwd=repo.root, PATH="/usr/bin:/bin")
+    run("sh", "-c", script, "sh", *shell, str(shim.find_shim()), cwd=repo.root, PATH="/usr/bin:/bin")
     assert folder.private(hookrequest.folder(git_dir).lstat())
     assert hookrequest.fresh(git_dir)
-    assert owner.obstacle(git_dir) is None
+    assert owner.find_obstacle(git_dir) is None
     hookrequest.withdraw(git_dir)
-    run(*shell, str(shim.path()), cwd=repo.root, PATH="/usr/bin:/bin")
+    run(*shell, str(shim.find_shim()), cwd=repo.root, PATH="/usr/bin:/bin")
     assert hookrequest.fresh(git_dir)
     assert [path.name for path in folder.common(git_dir).iterdir()] == [str(os.geteuid())]
 
@@ -189,8 +189,8 @@ def test_an_older_worker_leaves_nothing_behind(repo: GitRepo) -> None:
         lambda: uninstall(found(repo.root)),
     ):
         folder.common(git_dir).mkdir(exist_ok=True)
-        for name in OLDER:
+        for name in LEGACY_FILES:
             (folder.common(git_dir) / name).write_text("")
         remove()
-        assert not any((folder.common(git_dir) / name).exists() for name in OLDER)
+        assert not any((folder.common(git_dir) / name).exists() for name in LEGACY_FILES)
     assert not folder.common(git_dir).exists()

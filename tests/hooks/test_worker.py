@@ -15,7 +15,14 @@ from gitindex.errors import GitError, LeaseHeld
 from gitindex.gitdir import hookrequest
 from gitindex.gitdir.hookrequest import HookRequest
 from gitindex.hooks import journal, worker_lock
-from gitindex.hooks.worker import INDEX_LOCK, Pace, Worker, complaint, last_run, work
+from gitindex.hooks.worker import (
+    INDEX_LOCK,
+    Worker,
+    WorkerTimings,
+    failed_run_message,
+    last_run,
+    serve_requests,
+)
 
 
 class Script:
@@ -50,7 +57,7 @@ class Script:
                 os.utime(path, (0, path.stat().st_mtime - seconds))
 
     def work(self, **pace: float) -> None:
-        work(Worker(self.git_dir, self.index, self.busy, Pace(**pace), self.sleep))
+        serve_requests(Worker(self.git_dir, self.index, self.busy, WorkerTimings(**pace), self.sleep))
 
 
 @pytest.fixture
@@ -92,7 +99,7 @@ def test_a_note_left_while_indexing_is_served_too(script: Script) -> None:
 
 
 def test_a_second_worker_leaves_at_once(script: Script) -> None:
-    with worker_lock.alone(script.git_dir) as alone:
+    with worker_lock.try_worker_lock(script.git_dir) as alone:
         assert alone
         script.work()
     assert script.calls == []
@@ -101,11 +108,11 @@ def test_a_second_worker_leaves_at_once(script: Script) -> None:
 
 def test_the_lock_survives_the_removal_of_its_file(script: Script) -> None:
     """HK-3: two workers never hold "the" lock on two files of the same name."""
-    with worker_lock.alone(script.git_dir) as first:
+    with worker_lock.try_worker_lock(script.git_dir) as first:
         (hookrequest.folder(script.git_dir) / "worker.lock").unlink()
-        with worker_lock.alone(script.git_dir) as second:
+        with worker_lock.try_worker_lock(script.git_dir) as second:
             assert (first, second) == (True, True)
-    with worker_lock.alone(script.git_dir) as third:
+    with worker_lock.try_worker_lock(script.git_dir) as third:
         assert third
 
 
@@ -159,10 +166,10 @@ def test_a_failure_is_written_down_and_keeps_the_note(script: Script) -> None:
     run = last_run(script.git_dir)
     assert run is not None
     assert (run.result, run.error, run.hint) == (journal.FAILED, "it broke", "git fsck")
-    assert "it broke" in (complaint(script.git_dir) or "")
+    assert "it broke" in (failed_run_message(script.git_dir) or "")
     with hookrequest.taken(script.git_dir):
         pass
-    assert complaint(script.git_dir) is None, "a foreground sync served the note: made good"
+    assert failed_run_message(script.git_dir) is None, "a foreground sync served the note: made good"
 
 
 def test_a_hook_after_a_failure_is_a_new_chance(script: Script) -> None:
@@ -302,11 +309,11 @@ def test_a_killed_worker_keeps_its_note_and_is_visible(script: Script) -> None:
         "worker.work(worker.Worker(Path(sys.argv[1]), lambda _: os.kill(os.getpid(), 9), lambda: None))"
     )
     subprocess.run([sys.executable, "-c", code, str(script.git_dir)], check=False)
-    assert "died" in (complaint(script.git_dir) or "")
+    assert "died" in (failed_run_message(script.git_dir) or "")
     hookrequest.leave(script.git_dir, HookRequest(commit_only=True))
     script.work()
     assert script.calls == [False], "the stronger wish of the killed one is not forgotten"
-    assert complaint(script.git_dir) is None
+    assert failed_run_message(script.git_dir) is None
 
 
 def test_the_lock_names_its_holder(script: Script) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import GitDamaged, GitError
 from gitindex.gitdir import hookrequest
 from gitindex.gitdir.hookrequest import HookRequest
@@ -433,7 +433,7 @@ def test_the_hooks_worker_scans_and_says_so(made: GitRepo) -> None:
     BREAKS["HEAD missing"].apply(made)
     place = made.root / ".git"
     hookrequest.leave(place, HookRequest(commit_only=False))
-    worker.work(
+    worker.serve_requests(
         worker.Worker(place, lambda commit_only: worker._index_once(made.root, commit_only), lambda: None)
     )
     last = journal.read(place)
@@ -441,12 +441,12 @@ def test_the_hooks_worker_scans_and_says_so(made: GitRepo) -> None:
     assert (last.result, last.error) == (journal.DONE, None)
     assert "scanned, because git failed" in str(last.detail)
     assert not hookrequest.pending(place)
-    assert worker._belonging(made.root, place).root == made.root
+    assert worker._require_repository(made.root, place).root == made.root
 
 
 def test_agents_are_told(made: GitRepo) -> None:
     """UI-2: over MCP as on the command line."""
-    tools = Service(environment(), made.root).tools
+    tools = Service(load_environment(), made.root).tools
     BREAKS["tree missing"].apply(made)
     created = tools.call("manage_index", {"action": "create", "wait": True})
     assert created["report"]["fallback"]["code"] == "git_damaged"

@@ -62,7 +62,7 @@ def test_names_are_those_of_the_rule():
     """C-6: files and the kind of the marker have the names that the page gives them."""
     page = rulebook.PAGE.read_text("utf-8")
     section = page[page.index("### C-6 ") : page.index("- Enforced in", page.index("### C-6 "))]
-    home = config.environment({"HOME": "/home/somebody"}).home
+    home = config.load_environment({"HOME": "/home/somebody"}).home
     store = f"$GITINDEX_HOME/{layout.data_dir(home).relative_to(home)}/<store_id>/"
     names = (
         config.FILE_NAME,

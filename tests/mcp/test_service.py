@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import LeaseHeld, UsageError
-from gitindex.mcp.background_jobs import Jobs
+from gitindex.mcp.background_jobs import RebuildJobs
 from gitindex.mcp.server import Service
-from gitindex.mcp.tool_schemas import BY_NAME, TOOLS, check
+from gitindex.mcp.tool_schemas import BY_NAME, TOOLS, check_arguments
 from tests.gate.conftest import FILES
 from tests.gitrepo import GitRepo
 from tests.harness import index
@@ -38,7 +38,7 @@ def test_starting_loads_nothing_heavy() -> None:
 
 
 def test_a_job_runs_once_per_codebase_and_tells_its_end() -> None:
-    jobs = Jobs()
+    jobs = RebuildJobs()
     go = threading.Event()
 
     def work(job: Any) -> dict[str, Any]:
@@ -51,12 +51,12 @@ def test_a_job_runs_once_per_codebase_and_tells_its_end() -> None:
     other, third = jobs.start("/b", "create", work)
     assert (fresh, second, third) == (True, False, True)
     assert again is first
-    assert jobs.running("/a") is first
+    assert jobs.find_running("/a") is first
     go.set()
     assert first.done.wait(10)
     assert other.done.wait(10)
-    assert jobs.running("/a") is None
-    assert jobs.last("/a").to_json()["result"] == "done"
+    assert jobs.find_running("/a") is None
+    assert jobs.find_last("/a").to_json()["result"] == "done"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_failed_job_says_why(problem: Exception, code: str) -> None:
     def work(_: Any) -> dict[str, Any]:
         raise problem
 
-    jobs = Jobs()
+    jobs = RebuildJobs()
     job, _ = jobs.start("/a", "create", work)
     assert job.done.wait(10)
     told = job.to_json()
@@ -79,7 +79,7 @@ def test_answers_keep_their_budget(repo: GitRepo) -> None:
     body = "".join(f"def number_{at}():\n    return hub()\n\n\n" for at in range(200))
     repo.commit("second", **{"many.py": f"def hub():\n    return 1\n\n\n{body}"})
     index(repo.root)
-    service = Service(environment(), repo.root)
+    service = Service(load_environment(), repo.root)
     for name, arguments in (
         ("search_codebase", {"query": "number", "limit": 100}),
         ("find_references", {"target": "hub"}),
@@ -104,7 +104,7 @@ def test_files_are_hits_when_asked_for(repo: GitRepo) -> None:
         **{"shop/cart.py": "def add():\n    pass\n", "tests/test_cart.py": "def test_add():\n    pass\n"},
     )
     index(repo.root)
-    service = Service(environment(), repo.root)
+    service = Service(load_environment(), repo.root)
     answer = json.loads(service.call("search_codebase", {"query": "add to the cart", "files": True}).text)
     paths = [result["path"] for result in answer["results"]]
     assert sorted(paths) == ["shop/cart.py", "tests/test_cart.py"]
@@ -121,7 +121,7 @@ def test_a_mistyped_path_is_refused(repo: GitRepo, tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.mkdir()
     (plain / "notes.md").write_text("# Notes\n")
-    service = Service(environment(), repo.root)
+    service = Service(load_environment(), repo.root)
 
     def asked(path: str, service: Service = service) -> dict[str, Any]:
         return json.loads(service.call("find_symbol", {"name": "A", "path": path}).text)
@@ -130,7 +130,7 @@ def test_a_mistyped_path_is_refused(repo: GitRepo, tmp_path: Path) -> None:
         refused = asked(nowhere)
         assert refused["error"]["code"] == "not_allowed"
         assert nowhere in refused["error"]["message"]
-    mistyped = asked(str(plain / "gone" / "x"), Service(environment(), plain))
+    mistyped = asked(str(plain / "gone" / "x"), Service(load_environment(), plain))
     assert mistyped["error"]["message"] == f"no such path: {plain / 'gone' / 'x'}"
     index(plain)
     for root in (repo.root, plain):
@@ -138,9 +138,9 @@ def test_a_mistyped_path_is_refused(repo: GitRepo, tmp_path: Path) -> None:
 
 
 def test_null_arguments_count_as_absent() -> None:
-    assert check(BY_NAME["find_symbol"], {"name": "x", "limit": None}) == {"name": "x"}
+    assert check_arguments(BY_NAME["find_symbol"], {"name": "x", "limit": None}) == {"name": "x"}
     with pytest.raises(UsageError):
-        check(BY_NAME["find_symbol"], {"name": None})
+        check_arguments(BY_NAME["find_symbol"], {"name": None})
 
 
 def test_every_tool_is_documented() -> None:

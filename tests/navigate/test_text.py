@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitindex.cli.boundary import guarded
+from gitindex.cli.boundary import run_command
 from gitindex.cli.main import group
 from gitindex.navigate.slice import slice_lines
 from gitindex.ops.answers.answer_budget import fit, json_length
@@ -98,7 +98,7 @@ def test_a_terminal_gets_nothing_that_commands_it(project: GitRepo, monkeypatch:
     monkeypatch.setenv("GITINDEX_PAGER", "cat")
     terminal = Terminal()
     with redirect_stdout(terminal):
-        guarded(group, ["read", "pkg/odd.py", "--path", str(project.root)])
+        run_command(group, ["read", "pkg/odd.py", "--path", str(project.root)])
     assert terminal.getvalue() == "# a\\x1b[31mred\\x1b]0;title\\x07\r\nb\\x0c = 1\\x0dc\n"
 
 

@@ -9,7 +9,7 @@ from google.protobuf.internal import api_implementation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 from gitindex.scip import schema
 from gitindex.scip.reader import IndexFile, walk
 from tests.scip import writer
@@ -67,5 +67,5 @@ def test_empty_and_missing_files(tmp_path: Path):
     with IndexFile(empty) as file:
         assert file.layout.documents == ()
         assert not file.truncated
-    with pytest.raises(SemanticError, match=r"no readable SCIP file"):
+    with pytest.raises(ExactFactsError, match=r"no readable SCIP file"):
         IndexFile(tmp_path / "none.scip")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 from gitindex.scip import symbol_grammar
 from gitindex.scip.symbol_grammar import Descriptor, LocalSymbol, Package, parse, tail
 
@@ -80,7 +80,7 @@ def test_examples():
     "text", ["", "a b", "a b c d ", "a b c d name", "a b c d `open#", "a b c d (x", "a b c d #"]
 )
 def test_what_is_no_symbol_is_refused(text):
-    with pytest.raises(SemanticError):
+    with pytest.raises(ExactFactsError):
         parse(text)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.cli.pager import chosen, is_long
+from gitindex.cli.pager import choose_pager, is_long
 from tests.gitrepo import GitRepo
 from tests.harness import index
 
@@ -72,7 +72,7 @@ def test_a_pager_that_is_not_there_hides_nothing(repo: GitRepo) -> None:
     ],
 )
 def test_the_pager_is_chosen_as_git_chooses(variables: dict[str, str], expected: str) -> None:
-    assert chosen(variables) == expected
+    assert choose_pager(variables) == expected
 
 
 def test_what_fits_the_terminal_is_not_long(monkeypatch: pytest.MonkeyPatch) -> None:

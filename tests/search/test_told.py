@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitindex.config import environment
+from gitindex.config import load_environment
 from gitindex.errors import UsageError
 from gitindex.mcp.server import Service
 from gitindex.search.hit import Found
@@ -119,7 +119,7 @@ def test_the_size_of_an_answer_is_named_when_it_cut(make: Ask) -> None:
     text = cli("search", "--path", str(asked.repo.root), "path:part", "--limit", "30").out
     assert "raise --limit" not in text
     answer = json.loads(
-        Service(environment(), asked.repo.root)
+        Service(load_environment(), asked.repo.root)
         .call("search_codebase", {"query": "path:part", "limit": 30})
         .text
     )
@@ -160,7 +160,7 @@ def test_words_that_no_file_has_are_told_to_everybody(shop: Asked, monkeypatch: 
     text = cli("search", "--path", str(shop.repo.root), "shoppingkart").out
     assert "did you mean: shoppingcart" in text
     assert "only nearest in meaning" in text
-    service = Service(environment(), shop.repo.root)
+    service = Service(load_environment(), shop.repo.root)
     answer = json.loads(service.call("search_codebase", {"query": "shoppingkart"}).text)
     assert answer["nearest_only"] is True
     assert "shoppingcart" in answer["suggestions"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 from gitindex.git.objects import open_objects
 from gitindex.git.repo import discover, resolve
 from gitindex.semantic.checkout import BlobReader, check_out
@@ -80,5 +80,5 @@ def test_places_that_would_break_are_refused(repo: GitRepo, tmp_path: Path, name
     if name == "full":
         (target / "there").write_text("")
     objects, tree = open_tree(repo)
-    with objects, pytest.raises(SemanticError):
+    with objects, pytest.raises(ExactFactsError):
         check_out(objects, tree, target, max_bytes=50)

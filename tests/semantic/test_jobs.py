@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gitindex.errors import IncompatibleVersion, SemanticError
+from gitindex.errors import ExactFactsError, IncompatibleVersion
 from gitindex.semantic import control_database, job_queue
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.job_worker import NoLongerCurrent, Steps, run_next
@@ -293,7 +293,7 @@ def test_dead_workers_stop_being_tried(connection):
 @pytest.mark.parametrize(("retry", "status"), [(False, "failed"), (True, "queued")])
 def test_a_failing_indexer(connection, retry, status):
     def run(job, alive):
-        raise SemanticError("scip-x crashed", retry=retry, diagnosis="crashed", log="last words")
+        raise ExactFactsError("scip-x crashed", retry=retry, diagnosis="crashed", log="last words")
 
     world = World()
     job_queue.enqueue(connection, 1, None, "h1", 0.0)

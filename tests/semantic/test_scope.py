@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 from gitindex.semantic.refresh_scope import covers, from_json, merge, scope, selects, to_json
 
 paths = st.sampled_from(["a/x.py", "a/y.py", "b/z.py", "a/s/t.py", "top.py"])
@@ -52,5 +52,5 @@ def test_the_chain_of_document_000():
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": 1}'])
 def test_an_unreadable_scope_is_named(text):
-    with pytest.raises(SemanticError, match="scope"):
+    with pytest.raises(ExactFactsError, match="scope"):
         from_json(text)

@@ -23,7 +23,7 @@ def kill_at(step: str, root: Path, home: Path, path: str) -> int:
 
 def main() -> None:
     step, root = sys.argv[1:]
-    from gitindex.config import environment
+    from gitindex.config import load_environment
     from gitindex.ops.codebase import open_codebase
     from gitindex.ops.exact.refresh import RefreshOptions, refresh
     from gitindex.store import steps
@@ -33,7 +33,7 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     steps.observe(die)
-    refresh(open_codebase(Path(root), environment()), RefreshOptions(wait=True, catch_up=False))
+    refresh(open_codebase(Path(root), load_environment()), RefreshOptions(wait=True, catch_up=False))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.errors import SemanticError, UsageError
+from gitindex.errors import ExactFactsError, UsageError
 from gitindex.lifecycle import check
 from gitindex.lifecycle.compact import compact, compact_runs
 from gitindex.lifecycle.digest import compute_digest
@@ -256,7 +256,7 @@ def test_a_damaged_queue_is_named(project: Project):
     project.codebase.layout.control.write_bytes(b"no database at all, but long enough to be looked at" * 9)
     for name in ("-wal", "-shm"):
         Path(f"{project.codebase.layout.control}{name}").unlink(missing_ok=True)
-    with pytest.raises(SemanticError) as caught:
+    with pytest.raises(ExactFactsError) as caught:
         refresh_jobs.list_jobs(project.codebase)
     assert caught.value.hint == "gitindex repair"
     assert len(places(project)) == 3

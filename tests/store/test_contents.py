@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from gitindex.errors import GateRefused
+from gitindex.errors import WriteVerificationFailed
 from gitindex.model.manifest import Manifest
 from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.store import manifests
@@ -124,7 +124,7 @@ def test_a_publish_checks_what_it_wrote(change: Change, indexed: GitRepo):
             (table,) = layout.staging.glob("*/*/*.lance")
             forge.rewrite_rows(table, change)
 
-    with during(damage), pytest.raises(GateRefused):
+    with during(damage), pytest.raises(WriteVerificationFailed):
         harness.index(indexed.root)
     assert manifests.list_ids(layout) == before
     harness.index(indexed.root)

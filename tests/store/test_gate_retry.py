@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitindex.errors import GateRefused
+from gitindex.errors import WriteVerificationFailed
 from gitindex.segment.lexical_index import LexicalWriter
 from gitindex.store import log, manifests
 from tests import harness
@@ -51,7 +51,7 @@ def test_a_fault_that_stays_is_told_once(edited: GitRepo, monkeypatch: pytest.Mo
     before = manifests.read_active_id(layout)
     with monkeypatch.context() as faulty:
         lose_deletes(faulty, 99)
-        with pytest.raises(GateRefused, match="the lexical index holds"):
+        with pytest.raises(WriteVerificationFailed, match="the lexical index holds"):
             harness.index(edited.root)
     assert manifests.read_active_id(layout) == before
     assert manifests.list_ids(layout) == [before], "a refused snapshot leaves no manifest"

@@ -44,7 +44,7 @@ def exercise(repo: GitRepo, *, shared: bool) -> Path:
             "b.md": "---\ntags: [x]\n---\n# B\n",
         },
     )
-    codebase = open_codebase(repo.root, harness.environment(), shared=shared)
+    codebase = open_codebase(repo.root, harness.load_environment(), shared=shared)
     sync(codebase, SyncOptions(workers=1))
     repo.commit("two", **{"a.py": "A = 2\n"})
     sync(codebase, SyncOptions(workers=1))
@@ -89,7 +89,7 @@ def test_shared_stores_leave_untracked_files_out(repo: GitRepo):
     """ST-3: one user's scratch file is not the group's."""
     repo.commit("one", **{"a.py": "A = 1\n"})
     repo.write("scratch.py", "MINE = 1\n")
-    codebase = open_codebase(repo.root, harness.environment(), shared=True)
+    codebase = open_codebase(repo.root, harness.load_environment(), shared=True)
     report = sync(codebase, SyncOptions(workers=1))
     assert report.counts["files"] == 1
 
@@ -97,8 +97,8 @@ def test_shared_stores_leave_untracked_files_out(repo: GitRepo):
 def test_modes_are_never_mixed(repo: GitRepo):
     """ST-3: a store stays in the mode it was made in."""
     repo.commit("one", **{".gitindex.toml": "[index]\nuntracked = false\n", "a.py": "A = 1\n"})
-    shared = open_codebase(repo.root, harness.environment(), shared=True)
-    single = open_codebase(repo.root, harness.environment())
+    shared = open_codebase(repo.root, harness.load_environment(), shared=True)
+    single = open_codebase(repo.root, harness.load_environment())
     assert shared.layout == single.layout
     sync(shared, SyncOptions(workers=1))
     repo.write("a.py", "A = 2\n")
@@ -110,7 +110,7 @@ def test_modes_are_never_mixed(repo: GitRepo):
 def test_the_capability_check(repo: GitRepo, tmp_path: Path):
     """ST-3: exclusive create, read back and rename are tried; nothing of it is left behind."""
     repo.commit("one", **{"a.py": "A = 1\n"})
-    codebase = open_codebase(repo.root, harness.environment(), shared=True)
+    codebase = open_codebase(repo.root, harness.load_environment(), shared=True)
     stores.create(codebase.layout, initial_store_state(codebase))
     capability.check_shareable(codebase.layout)
     assert [path.name for path in codebase.layout.locks.iterdir()] == ["readers.lock"]
@@ -119,7 +119,7 @@ def test_the_capability_check(repo: GitRepo, tmp_path: Path):
 def test_network_file_systems_are_refused(repo: GitRepo, monkeypatch: pytest.MonkeyPatch):
     """ST-3: a shared store needs a local file system; the message says which one it found."""
     repo.commit("one", **{"a.py": "A = 1\n"})
-    codebase = open_codebase(repo.root, harness.environment(), shared=True)
+    codebase = open_codebase(repo.root, harness.load_environment(), shared=True)
     stores.create(codebase.layout, initial_store_state(codebase))
     monkeypatch.setattr(capability, "filesystem_type", lambda _path: "nfs4")
     with pytest.raises(StoreNotShareable, match="nfs4"):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gitindex.config import calm_numpy
+from gitindex.config import limit_numpy_threads
 from tests.versions import answers, content, guard, stored
 
 GUARDS = (*content.GUARDS, *stored.GUARDS)
@@ -38,5 +38,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    calm_numpy()
+    limit_numpy_threads()
     sys.exit(main())

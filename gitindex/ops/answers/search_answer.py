@@ -98,7 +98,9 @@ def query(
     except Gated as gated:
         if not _asks_for_notes(request, gated):
             raise
-        return _scan_files(codebase, request, gated.message, {"create": gate.action(codebase.root, "create")})
+        return _scan_files(
+            codebase, request, gated.message, {"create": gate.lifecycle_action(codebase.root, "create")}
+        )
     except IntegrityError as error:
         return _scan_damaged(codebase, request, error)
     with (

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gitindex.errors import NotARepository, SemanticError, UsageError
+from gitindex.errors import ExactFactsError, NotARepository, UsageError
 from gitindex.git.repo import Head, head
 from gitindex.model.foreign import quote_argument
 from gitindex.model.ids import ulid
@@ -121,7 +121,7 @@ def open_job_queue(codebase: Codebase) -> Iterator[sqlite3.Connection]:
             connection = stack.enter_context(closing(control_database.open_control(path)))
         except sqlite3.DatabaseError as error:
             is_damaged = error.sqlite_errorcode & 0xFF in _DAMAGE_CODES
-            raise SemanticError(
+            raise ExactFactsError(
                 f"the queue of refresh jobs cannot be opened: {error}",
                 hint="gitindex repair" if is_damaged else f"ls -ld {quote_argument(str(path))}",
             ) from error

@@ -115,7 +115,7 @@ def _add_pending_collisions(codebase: Codebase, snapshot_health: Health) -> Heal
 
 
 def _describe_missing_index(codebase: Codebase) -> Problem:
-    if gate.superseded(codebase) is None:
+    if gate.find_superseded(codebase) is None:
         return Problem("not_indexed", f"{codebase.root} has no index")
     message = f"{codebase.root} has only an index of another release or configuration"
     return Problem("requires_reindex", message)

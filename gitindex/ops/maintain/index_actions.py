@@ -53,8 +53,8 @@ def create(codebase: Codebase, progress: Progress = lambda _p, _d, _t: None) -> 
 def answer_already_indexed(codebase: Codebase) -> dict[str, Any]:
     message = f"{codebase.root} is already indexed"
     next_actions = {
-        "sync": gate.action(codebase.root, "sync"),
-        "reindex": gate.action(codebase.root, "reindex"),
+        "sync": gate.lifecycle_action(codebase.root, "sync"),
+        "reindex": gate.lifecycle_action(codebase.root, "reindex"),
     }
     return {**_ok_answer("create", codebase), "noop": True, "message": message, "hints": next_actions}
 
@@ -68,7 +68,7 @@ def catch_up(codebase: Codebase) -> dict[str, Any]:
     """Incremental; beside a rebuild it does nothing and says so (EN-6)."""
     if gate.active_indexing(codebase.layout) is not None:
         message = catchup.REBUILDING
-        next_actions = {"status": gate.action(codebase.root, "status")}
+        next_actions = {"status": gate.lifecycle_action(codebase.root, "status")}
         return {
             **_ok_answer("sync", codebase),
             "freshness": "skipped_indexing",
@@ -100,7 +100,7 @@ def clear(codebase: Codebase) -> dict[str, Any]:
     try:
         freed = remove_store(layout, readers_wait=readers.WAIT_SECONDS)
     except LeaseHeld as error:
-        next_command = gate.action(codebase.root, "status")["command"]
+        next_command = gate.lifecycle_action(codebase.root, "status")["command"]
         raise LeaseHeld(f"{error.message}; nothing was deleted", hint=next_command) from error
     return {**_ok_answer("clear", codebase), "bytes_freed": freed}
 

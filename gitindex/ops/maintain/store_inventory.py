@@ -100,7 +100,7 @@ def upgrade(
     if (
         not layout.readers_lock.exists()
     ):  # formats are part of what a store is called: an older index lies in another one
-        return _reindex(codebase, progress) if gate.superseded(codebase) else ("current", None)
+        return _reindex(codebase, progress) if gate.find_superseded(codebase) else ("current", None)
     with lease.hold(layout, "upgrade", wait=5):
         steps.reach("upgrade.validate")
         try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.config import Environment
-from gitindex.errors import LeaseHeld, SemanticError
+from gitindex.errors import ExactFactsError, LeaseHeld
 from gitindex.git.repo import Head
 from gitindex.indexing.write import Progress
 from gitindex.lifecycle import compact, gc
@@ -124,7 +124,7 @@ def _refresh(codebase: Codebase, revision: Head, options: BuildOptions) -> tuple
     refresh_report = refresh_for_build(codebase, revision, refresh_options)
     failed = [context for context in refresh_report.contexts if context.outcome == FAILED]
     if failed and not options.allow_degraded:
-        raise SemanticError(
+        raise ExactFactsError(
             f"{failed[0].tool} failed for {failed[0].context}: {failed[0].message}",
             hint=failed[0].next or "gitindex build --no-semantic",
             indexers=[asdict(one) for one in failed],

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitindex import config
-from gitindex.errors import GateRefused
+from gitindex.errors import WriteVerificationFailed
 from gitindex.extract import sandbox
 from gitindex.extract.embed.embedders import open_embedder
 from gitindex.git.repo import tracked
@@ -90,7 +90,7 @@ def locked_sync(
         run = SyncRun(codebase, options, writer_lease, snapshot_id, parent, source, progress, pool)
         try:
             return _write_and_publish(run, plan, started)
-        except GateRefused as error:
+        except WriteVerificationFailed as error:
             log.append(layout, "publish_retried", code=error.code)
             retry_id = manifests.next_id(layout, ulid())
             return _write_and_publish(replace(run, snapshot_id=retry_id, pool=None), plan, started)

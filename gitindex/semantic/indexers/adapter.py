@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
 
-from gitindex.errors import SemanticError
+from gitindex.errors import ExactFactsError
 
 
 class Diagnosis(StrEnum):
@@ -37,7 +37,7 @@ class Diagnosis(StrEnum):
     INSTALL_FAILED = "install_failed"
 
 
-class IndexerFailure(SemanticError):
+class IndexerFailure(ExactFactsError):
     code = "indexer"
 
     def __init__(
