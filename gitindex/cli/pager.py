@@ -36,7 +36,7 @@ def show(text: str, variables: Mapping[str, str]) -> bool:
     # A shell, as for git: the user's own setting may hold options and pipes.
     process = subprocess.Popen(
         command, shell=True, stdin=subprocess.PIPE, env={**_PAGER_DEFAULTS, **variables}
-    )  # noqa: S602
+    )
     previous_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # from now on ^C is the pager's
     try:
         process.communicate(

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from gitindex.errors import IntegrityError, RemoteMissing, RemoteUnavailable
 from gitindex.remote import collection_plan, pool, toc
-from gitindex.remote.collection_plan import GcPlan, Inventory, Mark
+from gitindex.remote.collection_plan import Inventory, Mark, RemoteGcPlan
 from gitindex.remote.remote_layout import Names
-from gitindex.remote.transport import Entry, Patience, Transport, get
+from gitindex.remote.transport import Entry, Timeouts, Transport, get
 from gitindex.trust import claim as claims
 from gitindex.trust import envelope as envelopes
 from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
@@ -28,38 +28,42 @@ _TABLE_BYTES = 256 * 1024  # of a manifest and its table of contents, rather mor
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class RemoteGcResult:
     dropped: int
     deleted: int
     freed_bytes: int
     stale: bool  # stopped early because somebody published; run again
 
 
-def take_stock(transport: Transport, names: Names, *, threads: int = THREADS) -> Inventory:
+def read_inventory(transport: Transport, names: Names, *, threads: int = THREADS) -> Inventory:
     """Manifests first, objects second: an object listed is at least as young as the manifests seen.
 
     Signatures do not matter here: believing a forged manifest only keeps more. One that cannot be read is an
     IntegrityError, because what it references is unknown.
     """
-    found = [entry.key for entry in transport.list(names.manifests) if names.manifest_commit(entry.key)]
+    manifest_keys = [
+        entry.key for entry in transport.list(names.manifests_prefix) if names.parse_manifest_key(entry.key)
+    ]
     manifests: dict[str, frozenset[str]] = {}
     outcomes = pool.run(
-        lambda key: references(transport, names, key),
-        found,
+        lambda key: read_references(transport, names, key),
+        manifest_keys,
         threads=threads,
-        seconds=Patience().seconds(toc.MAX_TOC_BYTES),
+        seconds=Timeouts().for_object(toc.MAX_TOC_BYTES),
         stop=threading.Event(),
-        within=Patience().operation(len(found), len(found) * _TABLE_BYTES),
+        total_seconds=Timeouts().for_operation(len(manifest_keys), len(manifest_keys) * _TABLE_BYTES),
     )
     with closing(outcomes):
-        for done in outcomes:
-            if done.result is not None:
-                manifests[done.item] = done.result
-    stored = tuple(entry for entry in transport.list(names.objects) if names.object_hash(entry.key))
-    return Inventory(manifests, stored)
+        for task in outcomes:
+            if task.result is not None:
+                manifests[task.item] = task.result
+    objects = tuple(
+        entry for entry in transport.list(names.objects_prefix) if names.parse_object_key(entry.key)
+    )
+    return Inventory(manifests, objects)
 
 
-def references(transport: Transport, names: Names, key: str) -> frozenset[str] | None:
+def read_references(transport: Transport, names: Names, key: str) -> frozenset[str] | None:
     """Every object that a manifest needs, itself included by its table of contents; None when it is gone."""
     try:
         data = get(transport, key, max_bytes=MAX_ENVELOPE_BYTES)
@@ -72,63 +76,65 @@ def references(transport: Transport, names: Names, key: str) -> frozenset[str] |
             f"cannot tell what {key} references: {error}",
             hint="delete that manifest or push its commit again",
         ) from None
-    needed = {names.object(claim.toc.sha256)}
+    needed = {names.object_key(claim.toc.sha256)}
     try:
-        stored = get(transport, names.object(claim.toc.sha256), max_bytes=claim.toc.size)
+        stored = get(transport, names.object_key(claim.toc.sha256), max_bytes=claim.toc.size)
     except RemoteMissing:
         return frozenset(needed)  # no reader can use this manifest any more
     table = toc.unpack(stored, claim)
-    return frozenset(needed | {names.object(entry.packed.sha256) for entry in table.entries})
+    return frozenset(needed | {names.object_key(entry.packed.sha256) for entry in table.entries})
 
 
 def read_mark(transport: Transport, names: Names) -> Mark | None:
     """The present mark; publishers rewrite what it condemns."""
     try:
         return collection_plan.decode_mark(
-            get(transport, names.mark, max_bytes=collection_plan.MAX_MARK_BYTES)
+            get(transport, names.mark_key, max_bytes=collection_plan.MAX_MARK_BYTES)
         )
     except RemoteMissing:
         return None
 
 
-def remote_now(transport: Transport, names: Names) -> float:
+def read_remote_clock(transport: Transport, names: Names) -> float:
     """The remote's clock: the time it gives to an object written now."""
-    transport.put(names.clock, b"now")
-    entry = transport.head(names.clock)
+    transport.put(names.clock_key, b"now")
+    entry = transport.head(names.clock_key)
     if entry is None:
         raise RemoteUnavailable(f"{transport.url} lost an object just written", hint="try again")
     return entry.modified
 
 
-def collect(transport: Transport, names: Names, plan: GcPlan, *, threads: int = THREADS) -> Collected:
+def collect(
+    transport: Transport, names: Names, plan: RemoteGcPlan, *, threads: int = THREADS
+) -> RemoteGcResult:
     """Carry out a plan."""
     _delete(transport, plan.drop, threads)
     deleted: list[Entry] = []
-    for at in range(0, len(plan.sweep), _BATCH):
-        if _news(transport, names, plan):
-            return Collected(len(plan.drop), len(deleted), sum(entry.size for entry in deleted), True)
-        batch = [entry for entry in plan.sweep[at : at + _BATCH] if _untouched(transport, entry)]
+    for start in range(0, len(plan.sweep), _BATCH):
+        if _has_new_manifest(transport, names, plan):
+            return RemoteGcResult(len(plan.drop), len(deleted), sum(entry.size for entry in deleted), True)
+        batch = [entry for entry in plan.sweep[start : start + _BATCH] if _is_unchanged(transport, entry)]
         _delete(transport, [entry.key for entry in batch], threads)
         deleted += batch
     if plan.mark is not None:
-        transport.put(names.mark, collection_plan.encode_mark(plan.mark))
-    return Collected(len(plan.drop), len(deleted), sum(entry.size for entry in deleted), False)
+        transport.put(names.mark_key, collection_plan.encode_mark(plan.mark))
+    return RemoteGcResult(len(plan.drop), len(deleted), sum(entry.size for entry in deleted), False)
 
 
-def _news(transport: Transport, names: Names, plan: GcPlan) -> bool:
+def _has_new_manifest(transport: Transport, names: Names, plan: RemoteGcPlan) -> bool:
     return any(
-        names.manifest_commit(entry.key) and entry.key not in plan.known
-        for entry in transport.list(names.manifests)
+        names.parse_manifest_key(entry.key) and entry.key not in plan.known_manifests
+        for entry in transport.list(names.manifests_prefix)
     )
 
 
-def _untouched(transport: Transport, entry: Entry) -> bool:
+def _is_unchanged(transport: Transport, entry: Entry) -> bool:
     """A publisher that needs a condemned object rewrites it; look again just before deleting.
 
     Whole seconds: S3 lists finer times than it answers to HEAD.
     """
-    now = transport.head(entry.key)
-    return now is not None and int(now.modified) <= int(entry.modified)
+    current = transport.head(entry.key)
+    return current is not None and int(current.modified) <= int(entry.modified)
 
 
 def _delete(transport: Transport, keys: Sequence[str], threads: int) -> None:
@@ -136,10 +142,10 @@ def _delete(transport: Transport, keys: Sequence[str], threads: int) -> None:
         transport.delete,
         keys,
         threads=threads,
-        seconds=Patience().seconds(0),
+        seconds=Timeouts().for_object(0),
         stop=threading.Event(),
-        within=Patience().operation(len(keys), 0),
+        total_seconds=Timeouts().for_operation(len(keys), 0),
     )
     with closing(outcomes):
-        for done in outcomes:
-            done.check()
+        for task in outcomes:
+            task.check()

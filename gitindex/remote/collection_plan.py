@@ -39,11 +39,11 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class GcPlan:
+class RemoteGcPlan:
     drop: tuple[str, ...]  # manifests, deleted before anything they alone referenced can be condemned
     sweep: tuple[Entry, ...]
     mark: Mark | None  # to write; None keeps the present one, which is not ripe yet
-    known: frozenset[str]  # manifests this plan has seen; a new one makes it stale
+    known_manifests: frozenset[str]  # manifests this plan has seen; a new one makes it stale
 
     @property
     def freed_bytes(self) -> int:
@@ -57,30 +57,34 @@ def plan(
     *,
     drop: frozenset[str] = frozenset(),
     grace: float = GRACE_SECONDS,
-) -> GcPlan:
+) -> RemoteGcPlan:
     """One run of the collection: sweep a ripe mark, then mark anew."""
-    gone = drop & inventory.manifests.keys()
-    kept = [keys for name, keys in inventory.manifests.items() if name not in gone]
-    referenced = frozenset[str]().union(*kept)
-    idle = [entry for entry in inventory.objects if entry.key not in referenced]
-    sweep = _ripe(idle, mark, now, grace)
+    dropped = drop & inventory.manifests.keys()
+    kept_references = [keys for name, keys in inventory.manifests.items() if name not in dropped]
+    referenced = frozenset[str]().union(*kept_references)
+    unreferenced = [entry for entry in inventory.objects if entry.key not in referenced]
+    sweep = _select_sweepable(unreferenced, mark, now, grace)
     swept = {entry.key for entry in sweep}
-    condemned = {entry.key for entry in idle if now - entry.modified >= grace and entry.key not in swept}
-    waiting = mark is not None and now - mark.time < grace
-    return GcPlan(
-        drop=tuple(sorted(gone)),
+    condemned = {
+        entry.key for entry in unreferenced if now - entry.modified >= grace and entry.key not in swept
+    }
+    mark_is_young = mark is not None and now - mark.time < grace
+    return RemoteGcPlan(
+        drop=tuple(sorted(dropped)),
         sweep=sweep,
-        mark=None if waiting else Mark(now, frozenset(condemned)),
-        known=frozenset(inventory.manifests),
+        mark=None if mark_is_young else Mark(now, frozenset(condemned)),
+        known_manifests=frozenset(inventory.manifests),
     )
 
 
-def _ripe(idle: list[Entry], mark: Mark | None, now: float, grace: float) -> tuple[Entry, ...]:
+def _select_sweepable(
+    unreferenced: list[Entry], mark: Mark | None, now: float, grace: float
+) -> tuple[Entry, ...]:
     if mark is None or now - mark.time < grace:
         return ()
     return tuple(
         entry
-        for entry in idle
+        for entry in unreferenced
         if entry.key in mark.keys and entry.modified < mark.time and now - entry.modified >= grace
     )
 
@@ -97,7 +101,7 @@ def decode_mark(data: bytes) -> Mark:
         if fields["version"] != GC_MARK_VERSION:
             raise MalformedError("its version is unknown")
         keys = strictjson.require_list(fields["keys"], "keys", maximum=_MAX_MARKED)
-        named = frozenset(strictjson.require_text(key, "key", maximum=512) for key in keys)
-        return Mark(float(strictjson.require_count(fields["time"], "time")), named)
+        marked = frozenset(strictjson.require_text(key, "key", maximum=512) for key in keys)
+        return Mark(float(strictjson.require_count(fields["time"], "time")), marked)
     except MalformedError as error:
         raise IntegrityError(f"the mark of the collection is malformed: {error}") from None

@@ -19,13 +19,13 @@ def open_transport(url: str, options: RemoteOptions | None = None) -> Transport:
 
         return file.FileTransport(file.parse_url(url))
     if scheme == "s3":
-        return _s3(url, options or RemoteOptions())
+        return _open_s3(url, options or RemoteOptions())
     raise UsageError(f"not a remote: {url!r}", hint="use s3://BUCKET/PREFIX or file:///DIRECTORY")
 
 
-def _s3(url: str, options: RemoteOptions) -> Transport:
+def _open_s3(url: str, options: RemoteOptions) -> Transport:
     """Plain signed requests where they will do for reading, else boto3 for everything."""
     from gitindex.remote.transports import s3, s3signed, signature
 
-    known = signature.static(options.variables, options.endpoint)
-    return s3.connect(url, options) if known is None else s3signed.connect(url, options, known)
+    credentials = signature.read_credentials(options.variables, options.endpoint)
+    return s3.connect(url, options) if credentials is None else s3signed.connect(url, options, credentials)

@@ -13,16 +13,16 @@ from pathlib import Path
 
 from gitindex.errors import IntegrityError, RemoteMissing
 from gitindex.remote import toc
-from gitindex.remote.download import Wanted
+from gitindex.remote.download import PendingDownload
 from gitindex.remote.remote_layout import Names
-from gitindex.remote.stored_objects import Packed
+from gitindex.remote.stored_objects import PackedArtifact
 from gitindex.remote.toc import Toc, TocEntry
-from gitindex.remote.transport import Patience, Transport, get
+from gitindex.remote.transport import Timeouts, Transport, get
 from gitindex.trust.claim import SnapshotClaim
 
 
 @dataclass(frozen=True, slots=True)
-class Reuse:
+class ReusedArtifact:
     """An artifact that is here already: link or copy `source`, whose hash the installer checks."""
 
     entry: TocEntry
@@ -31,27 +31,27 @@ class Reuse:
 
 @dataclass(frozen=True, slots=True)
 class FetchPlan:
-    download: tuple[Wanted, ...]
-    reuse: tuple[Reuse, ...]
+    download: tuple[PendingDownload, ...]
+    reuse: tuple[ReusedArtifact, ...]
 
     @property
     def reuse_bytes(self) -> int:
         """Stored bytes that did not travel, each object once."""
-        return sum({one.entry.packed.sha256: one.entry.packed.size for one in self.reuse}.values())
+        return sum({item.entry.packed.sha256: item.entry.packed.size for item in self.reuse}.values())
 
 
 def read_toc(
-    transport: Transport, names: Names, claim: SnapshotClaim, patience: Patience | None = None
+    transport: Transport, names: Names, claim: SnapshotClaim, timeouts: Timeouts | None = None
 ) -> Toc:
     """The table that a verified claim names.
 
     Raises IntegrityError when it is missing or other than signed: fall back to the next ancestor.
     """
-    key = names.object(claim.toc.sha256)
+    key = names.object_key(claim.toc.sha256)
     if claim.toc.size > toc.MAX_TOC_BYTES:
         raise IntegrityError(f"the table of contents {key} is too large", hint="gitindex verify")
     try:
-        seconds = (patience or Patience()).seconds(claim.toc.size)
+        seconds = (timeouts or Timeouts()).for_object(claim.toc.size)
         stored = get(transport, key, max_bytes=claim.toc.size, seconds=seconds)
     except RemoteMissing as error:
         raise IntegrityError(
@@ -60,20 +60,21 @@ def read_toc(
     return toc.unpack(stored, claim)
 
 
-def plan_fetch(table: Toc, here: Mapping[str, Path], names: Names, staging: Path) -> FetchPlan:
+def plan_fetch(table: Toc, local_files: Mapping[str, Path], names: Names, staging: Path) -> FetchPlan:
     """Which objects to download and where their content goes. Pure.
 
-    `here` maps raw hashes of local, verified artifacts to their files.
+    `local_files` maps raw hashes of local, verified artifacts to their files.
     """
-    reuse: list[Reuse] = []
-    wanted: dict[str, tuple[Packed, list[Path]]] = {}
+    reuse: list[ReusedArtifact] = []
+    missing: dict[str, tuple[PackedArtifact, list[Path]]] = {}
     for entry in table.entries:
-        source = here.get(entry.packed.raw_sha256)
+        source = local_files.get(entry.packed.raw_sha256)
         if source is not None:
-            reuse.append(Reuse(entry, source))
+            reuse.append(ReusedArtifact(entry, source))
         else:
-            wanted.setdefault(entry.packed.sha256, (entry.packed, []))[1].append(staging / entry.path)
+            missing.setdefault(entry.packed.sha256, (entry.packed, []))[1].append(staging / entry.path)
     download = tuple(
-        Wanted(names.object(sha256), packed, tuple(paths)) for sha256, (packed, paths) in wanted.items()
+        PendingDownload(names.object_key(sha256), packed, tuple(paths))
+        for sha256, (packed, paths) in missing.items()
     )
     return FetchPlan(download, tuple(reuse))

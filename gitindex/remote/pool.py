@@ -23,7 +23,7 @@ _GRACE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Generic[T, R]):
+class CompletedTask(Generic[T, R]):
     item: T
     outcome: Callable[[], R]
 
@@ -42,9 +42,9 @@ def call(work: Callable[[], R], seconds: float) -> R:
 
     Raises RemoteTooSlow, and what the call raises.
     """
-    finished: queue.SimpleQueue[Done[None, R]] = queue.SimpleQueue()
+    finished: queue.SimpleQueue[CompletedTask[None, R]] = queue.SimpleQueue()
     threading.Thread(target=lambda: finished.put(_attempt(lambda _: work(), None)), daemon=True).start()
-    return _next(finished, seconds).result
+    return _wait_for_next(finished, seconds).result
 
 
 def run(
@@ -54,65 +54,65 @@ def run(
     threads: int,
     seconds: float,
     stop: threading.Event,
-    within: float,
-) -> Generator[Done[T, R], None, None]:
+    total_seconds: float,
+) -> Generator[CompletedTask[T, R], None, None]:
     """Yield each item's outcome in order of completion.
 
     Closing the iterator sets `stop`: no further item starts, and running ones get a moment to notice.
-    Raises RemoteTooSlow when no outcome arrives for `seconds`, or the last one not `within` so many: a worker is stuck
+    Raises RemoteTooSlow when no outcome arrives for `seconds`, or the last one not `total_seconds` so many: a worker is stuck
     beyond its own deadline, or all of them together are.
     """
-    until = monotonic() + within
-    waiting: queue.SimpleQueue[T] = queue.SimpleQueue()
-    finished: queue.SimpleQueue[Done[T, R]] = queue.SimpleQueue()
+    deadline = monotonic() + total_seconds
+    pending: queue.SimpleQueue[T] = queue.SimpleQueue()
+    finished: queue.SimpleQueue[CompletedTask[T, R]] = queue.SimpleQueue()
     for item in items:
-        waiting.put(item)
-    crew = [
-        threading.Thread(target=_labour, args=(work, waiting, finished, stop), daemon=True)
+        pending.put(item)
+    workers = [
+        threading.Thread(target=_run_worker, args=(work, pending, finished, stop), daemon=True)
         for _ in range(min(threads, len(items)))
     ]
-    for thread in crew:
+    for thread in workers:
         thread.start()
     try:
         for _ in items:
-            yield _next(finished, min(seconds, until - monotonic()))
+            yield _wait_for_next(finished, min(seconds, deadline - monotonic()))
     finally:
         stop.set()
-        _leave(crew)
+        _join_workers(workers)
 
 
-def _labour(
+def _run_worker(
     work: Callable[[T], R],
-    waiting: queue.SimpleQueue[T],
-    finished: queue.SimpleQueue[Done[T, R]],
+    pending: queue.SimpleQueue[T],
+    finished: queue.SimpleQueue[CompletedTask[T, R]],
     stop: threading.Event,
 ) -> None:
     while not stop.is_set():
         try:
-            item = waiting.get_nowait()
+            item = pending.get_nowait()
         except queue.Empty:
             return
         finished.put(_attempt(work, item))
 
 
-def _attempt(work: Callable[[T], R], item: T) -> Done[T, R]:
+def _attempt(work: Callable[[T], R], item: T) -> CompletedTask[T, R]:
     future: Future[R] = Future()
     try:
         future.set_result(work(item))
     except Exception as error:  # noqa: BLE001 (carried to the caller's thread, which decides)
         future.set_exception(error)
-    return Done(item, future.result)
+    return CompletedTask(item, future.result)
 
 
-def _next(finished: queue.SimpleQueue[Done[T, R]], seconds: float) -> Done[T, R]:
+def _wait_for_next(finished: queue.SimpleQueue[CompletedTask[T, R]], seconds: float) -> CompletedTask[T, R]:
     try:
         return finished.get(timeout=max(0.0, seconds))
     except queue.Empty:
         raise RemoteTooSlow("the remote did not answer in the time it has", hint="try again") from None
 
 
-def _leave(crew: Sequence[threading.Thread]) -> None:
+def _join_workers(workers: Sequence[threading.Thread]) -> None:
     """Workers look at `stop` between chunks; one that is stuck is left behind and will write nothing more."""
-    until = monotonic() + _GRACE_SECONDS
-    for thread in crew:
-        thread.join(max(0.0, until - monotonic()))
+    deadline = monotonic() + _GRACE_SECONDS
+    for thread in workers:
+        thread.join(max(0.0, deadline - monotonic()))

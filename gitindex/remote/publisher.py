@@ -13,17 +13,17 @@ from pathlib import Path
 from gitindex.errors import IntegrityError, OutcomeUnknown, RemoteDenied, RemoteMissing, Untrusted
 from gitindex.remote import stored_objects, toc
 from gitindex.remote.remote_layout import Names
-from gitindex.remote.stored_objects import Packed
+from gitindex.remote.stored_objects import PackedArtifact
 from gitindex.remote.toc import Toc, TocEntry
-from gitindex.remote.transport import Put, Transport, get
-from gitindex.remote.upload import Outgoing
+from gitindex.remote.transport import PutOutcome, Transport, get
+from gitindex.remote.upload import PendingUpload
 from gitindex.trust.claim import SnapshotClaim
 from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
 from gitindex.trust.verify import Binding, TrustPolicy, verify
 
 
 @dataclass(frozen=True, slots=True)
-class Artifact:
+class LocalArtifact:
     """A file of the snapshot to publish, as the local manifest describes it."""
 
     path: str  # inside the snapshot
@@ -35,29 +35,36 @@ class Artifact:
 @dataclass(frozen=True, slots=True)
 class PushPlan:
     reuse: tuple[TocEntry, ...]  # stored already, seen on the remote just now
-    pack: tuple[Artifact, ...]
+    pack: tuple[LocalArtifact, ...]
 
 
 def plan_push(
-    artifacts: Iterable[Artifact], known: Mapping[str, Packed], present: Mapping[str, int], names: Names
+    artifacts: Iterable[LocalArtifact],
+    parent_objects: Mapping[str, PackedArtifact],
+    remote_sizes: Mapping[str, int],
+    names: Names,
 ) -> PushPlan:
     """Which artifacts need packing. Pure.
 
-    `known` maps raw hashes to objects of a parent's table of contents, `present` keys seen now to their sizes
-    (`upload.present`). What is known but not present, or of another size, is packed anew.
+    `parent_objects` maps raw hashes to objects of a parent's table of contents, `remote_sizes` keys seen now to their sizes
+    (`upload.find_existing`). What is known but not present, or of another size, is packed anew.
     """
     reuse: list[TocEntry] = []
-    pack: list[Artifact] = []
+    pack: list[LocalArtifact] = []
     for artifact in artifacts:
-        packed = known.get(artifact.sha256)
-        if packed is not None and packed.raw_size == artifact.size and _there(packed, present, names):
+        packed = parent_objects.get(artifact.sha256)
+        if (
+            packed is not None
+            and packed.raw_size == artifact.size
+            and _is_on_remote(packed, remote_sizes, names)
+        ):
             reuse.append(TocEntry(artifact.path, packed))
         else:
             pack.append(artifact)
     return PushPlan(tuple(reuse), tuple(pack))
 
 
-def pack_all(plan: PushPlan, names: Names, scratch: Path) -> tuple[Toc, tuple[Outgoing, ...]]:
+def pack_all(plan: PushPlan, names: Names, scratch: Path) -> tuple[Toc, tuple[PendingUpload, ...]]:
     """Pack below `scratch`; the table of contents and the objects to upload.
 
     Raises IntegrityError when a file is not what the local manifest says.
@@ -72,36 +79,36 @@ def pack_all(plan: PushPlan, names: Names, scratch: Path) -> tuple[Toc, tuple[Ou
                 f"{artifact.path} differs from its manifest; nothing was published", hint="gitindex repair"
             )
         entries.append(TocEntry(artifact.path, packed))
-        outgoing.append(Outgoing(names.object(packed.sha256), packed.size, target))
+        outgoing.append(PendingUpload(names.object_key(packed.sha256), packed.size, target))
     return toc.make(entries), tuple(outgoing)
 
 
 def publish_manifest(
     transport: Transport, names: Names, envelope: bytes, policy: TrustPolicy, binding: Binding
-) -> Put:
+) -> PutOutcome:
     """Write the manifest, the last step. EXISTS when a good one of the same table of contents is there.
 
     Any other (a revoked key's, a damaged one, a squatter's, one whose objects nobody checked just now) is
     replaced. An unknown outcome is settled by reading back; raises OutcomeUnknown when that fails too.
     """
     ours = verify(envelope, policy, binding).claim
-    key = names.manifest(binding.config_fingerprint, binding.commit)
-    there = _read(transport, key)
-    if there is not None:
-        if _equivalent(there, ours, policy, binding):
-            return Put.EXISTS
+    key = names.manifest_key(binding.config_fingerprint, binding.commit)
+    existing = _read_manifest(transport, key)
+    if existing is not None:
+        if _is_equivalent(existing, ours, policy, binding):
+            return PutOutcome.EXISTS
         transport.put(key, envelope)
-        return Put.CREATED
+        return PutOutcome.CREATED
     try:
-        created = transport.put_if_absent(key, envelope)
+        outcome = transport.put_if_absent(key, envelope)
     except OutcomeUnknown:
-        if _read(transport, key) != envelope:
+        if _read_manifest(transport, key) != envelope:
             raise
-        return Put.CREATED
-    return created
+        return PutOutcome.CREATED
+    return outcome
 
 
-def _read(transport: Transport, key: str) -> bytes | None:
+def _read_manifest(transport: Transport, key: str) -> bytes | None:
     try:
         return get(transport, key, max_bytes=MAX_ENVELOPE_BYTES)
     except (RemoteMissing, RemoteDenied):
@@ -110,7 +117,7 @@ def _read(transport: Transport, key: str) -> bytes | None:
         return b""  # too large to be a manifest
 
 
-def _equivalent(data: bytes, ours: SnapshotClaim, policy: TrustPolicy, binding: Binding) -> bool:
+def _is_equivalent(data: bytes, ours: SnapshotClaim, policy: TrustPolicy, binding: Binding) -> bool:
     try:
         theirs = verify(data, policy, binding).claim
     except Untrusted:
@@ -118,5 +125,5 @@ def _equivalent(data: bytes, ours: SnapshotClaim, policy: TrustPolicy, binding: 
     return theirs.toc == ours.toc and set(ours.successors) <= set(theirs.successors)
 
 
-def _there(packed: Packed, present: Mapping[str, int], names: Names) -> bool:
-    return present.get(names.object(packed.sha256)) == packed.size
+def _is_on_remote(packed: PackedArtifact, remote_sizes: Mapping[str, int], names: Names) -> bool:
+    return remote_sizes.get(names.object_key(packed.sha256)) == packed.size

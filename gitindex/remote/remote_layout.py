@@ -30,41 +30,39 @@ class Names:
         return f"v1/{self.repository}/"
 
     @property
-    def manifests(self) -> str:
+    def manifests_prefix(self) -> str:
         return f"{self.root}man/"
 
     @property
-    def objects(self) -> str:
+    def objects_prefix(self) -> str:
         return f"{self.root}obj/"
 
     @property
-    def mark(self) -> str:
+    def mark_key(self) -> str:
         return f"{self.root}gc/mark.json"
 
     @property
-    def clock(self) -> str:
+    def clock_key(self) -> str:
         return f"{self.root}gc/clock"
 
-    def manifests_of(self, config_fingerprint: str) -> str:
-        return (
-            f"{self.manifests}{_require(FINGERPRINT_PATTERN, config_fingerprint, 'config fingerprint')[:16]}/"
-        )
+    def config_manifests_prefix(self, config_fingerprint: str) -> str:
+        return f"{self.manifests_prefix}{_require(FINGERPRINT_PATTERN, config_fingerprint, 'config fingerprint')[:16]}/"
 
-    def manifest(self, config_fingerprint: str, commit: str) -> str:
-        return f"{self.manifests_of(config_fingerprint)}{_require(COMMIT_PATTERN, commit, 'commit')}.json"
+    def manifest_key(self, config_fingerprint: str, commit: str) -> str:
+        return f"{self.config_manifests_prefix(config_fingerprint)}{_require(COMMIT_PATTERN, commit, 'commit')}.json"
 
-    def object(self, sha256: str) -> str:
+    def object_key(self, sha256: str) -> str:
         _require(HASH_PATTERN, sha256, "object hash")
-        return f"{self.objects}{sha256[:2]}/{sha256}"
+        return f"{self.objects_prefix}{sha256[:2]}/{sha256}"
 
-    def manifest_commit(self, key: str) -> str | None:
+    def parse_manifest_key(self, key: str) -> str | None:
         """The commit whose manifest this key is, None for any other key."""
-        found = _MANIFEST.fullmatch(key.removeprefix(self.root)) if key.startswith(self.root) else None
-        return found[2] if found else None
+        match = _MANIFEST.fullmatch(key.removeprefix(self.root)) if key.startswith(self.root) else None
+        return match[2] if match else None
 
-    def object_hash(self, key: str) -> str | None:
+    def parse_object_key(self, key: str) -> str | None:
         name = key.rpartition("/")[2]
-        return name if HASH_PATTERN.fullmatch(name) and key == self.object(name) else None
+        return name if HASH_PATTERN.fullmatch(name) and key == self.object_key(name) else None
 
 
 def _require(pattern: re.Pattern[str], value: str, what: str) -> str:

@@ -25,7 +25,7 @@ Data = TypeVar("Data", bytes, memoryview)
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedArtifact:
     """Identity of an artifact in both forms."""
 
     sha256: str  # of the stored bytes
@@ -34,7 +34,7 @@ class Packed:
     raw_size: int
 
 
-class _Hashing:
+class _HashingFile:
     """A reader or writer that hashes and counts what passes."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -43,79 +43,79 @@ class _Hashing:
         self.size = 0
 
     def read(self, amount: int = -1) -> bytes:
-        return self._seen(self._file.read(amount))
+        return self._update_digest(self._file.read(amount))
 
     def write(self, data: Data) -> int:
-        return self._file.write(self._seen(data))
+        return self._file.write(self._update_digest(data))
 
-    def _seen(self, data: Data) -> Data:
+    def _update_digest(self, data: Data) -> Data:
         self.digest.update(data)
         self.size += len(data)
         return data
 
 
-def pack(source: BinaryIO, size: int, target: BinaryIO) -> Packed:
+def pack(source: BinaryIO, size: int, target: BinaryIO) -> PackedArtifact:
     """Compress `size` bytes of `source` into `target`."""
-    raw, stored = _Hashing(source), _Hashing(target)
+    raw, stored = _HashingFile(source), _HashingFile(target)
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False, write_content_size=True)
     compressor.copy_stream(raw, stored, size=size, read_size=_CHUNK, write_size=_CHUNK)  # type: ignore[arg-type]
-    return Packed(stored.digest.hexdigest(), stored.size, raw.digest.hexdigest(), raw.size)
+    return PackedArtifact(stored.digest.hexdigest(), stored.size, raw.digest.hexdigest(), raw.size)
 
 
-def pack_file(source: Path, target: Path) -> Packed:
+def pack_file(source: Path, target: Path) -> PackedArtifact:
     with source.open("rb") as reader, target.open("wb") as writer:
         return pack(reader, source.stat().st_size, writer)
 
 
-def pack_bytes(data: bytes) -> tuple[Packed, bytes]:
+def pack_bytes(data: bytes) -> tuple[PackedArtifact, bytes]:
     target = io.BytesIO()
     packed = pack(io.BytesIO(data), len(data), target)
     return packed, target.getvalue()
 
 
-def unpack(source: BinaryIO, expected: Packed, target: BinaryIO) -> None:
+def unpack(source: BinaryIO, expected: PackedArtifact, target: BinaryIO) -> None:
     """Check the stored bytes, then write the raw ones. Raises ChecksumMismatch."""
     check_stored(source, expected)
     source.seek(0)
     inflate(source, expected, target)
 
 
-def inflate(source: BinaryIO, expected: Packed, target: BinaryIO) -> None:
+def inflate(source: BinaryIO, expected: PackedArtifact, target: BinaryIO) -> None:
     """Write the raw bytes of stored ones that were checked already: never a byte more than signed.
 
     Raises ChecksumMismatch. `decompress(max_output_size=…)` will not do: it ignores its limit when the
     frame's header holds a size.
     """
-    written = _Hashing(target)
+    written = _HashingFile(target)
     reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(source, read_size=_CHUNK)
-    room = memoryview(
+    buffer = memoryview(
         bytearray(min(_CHUNK, expected.raw_size + 1))
     )  # one buffer: making new ones costs as much
     try:
-        while count := reader.readinto(room[: expected.raw_size + 1 - written.size]):
+        while count := reader.readinto(buffer[: expected.raw_size + 1 - written.size]):
             if written.size + count > expected.raw_size:
-                raise mismatch(expected.sha256, f"unpacks to more than {expected.raw_size} bytes")
-            written.write(room[:count])
+                raise mismatch_error(expected.sha256, f"unpacks to more than {expected.raw_size} bytes")
+            written.write(buffer[:count])
     except (zstandard.ZstdError, MemoryError) as error:
-        raise mismatch(expected.sha256, f"is not a zstd frame: {error}") from error
+        raise mismatch_error(expected.sha256, f"is not a zstd frame: {error}") from error
     if (written.size, written.digest.hexdigest()) != (expected.raw_size, expected.raw_sha256):
-        raise mismatch(expected.sha256, "unpacks to other bytes than signed")
+        raise mismatch_error(expected.sha256, "unpacks to other bytes than signed")
 
 
-def unpack_bytes(data: bytes, expected: Packed) -> bytes:
+def unpack_bytes(data: bytes, expected: PackedArtifact) -> bytes:
     target = io.BytesIO()
     unpack(io.BytesIO(data), expected, target)
     return target.getvalue()
 
 
-def check_stored(source: BinaryIO, expected: Packed) -> None:
+def check_stored(source: BinaryIO, expected: PackedArtifact) -> None:
     """Hash before anything interprets the bytes."""
-    reader = _Hashing(source)
+    reader = _HashingFile(source)
     while reader.size <= expected.size and reader.read(_CHUNK):
         pass
     if (reader.size, reader.digest.hexdigest()) != (expected.size, expected.sha256):
-        raise mismatch(expected.sha256, "does not hold the bytes its name says")
+        raise mismatch_error(expected.sha256, "does not hold the bytes its name says")
 
 
-def mismatch(sha256: str, why: str) -> ChecksumMismatch:
-    return ChecksumMismatch(f"remote object {sha256} {why}", hint="push the commit again", object=sha256)
+def mismatch_error(sha256: str, reason: str) -> ChecksumMismatch:
+    return ChecksumMismatch(f"remote object {sha256} {reason}", hint="push the commit again", object=sha256)

@@ -12,7 +12,7 @@ from gitindex.errors import IntegrityError, UnsafePath
 from gitindex.model.paths import casefold_key, path_key
 from gitindex.model.versions import TOC_VERSION
 from gitindex.remote import stored_objects
-from gitindex.remote.stored_objects import Packed
+from gitindex.remote.stored_objects import PackedArtifact
 from gitindex.trust import strictjson
 from gitindex.trust.claim import HASH_PATTERN, SnapshotClaim, TocReference, Totals
 from gitindex.trust.strictjson import MalformedError
@@ -25,7 +25,7 @@ _FIELDS = ("path", "sha256", "size", "raw_sha256", "raw_size")
 @dataclass(frozen=True, slots=True)
 class TocEntry:
     path: str  # inside the snapshot, `/` between names
-    packed: Packed
+    packed: PackedArtifact
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class Toc:
 
 
 def make(entries: Iterable[TocEntry]) -> Toc:
-    return _checked(tuple(sorted(entries, key=lambda entry: entry.path)))
+    return _validate_entries(tuple(sorted(entries, key=lambda entry: entry.path)))
 
 
 def encode(toc: Toc) -> bytes:
-    listed = [
+    artifacts = [
         {
             "path": entry.path,
             "sha256": entry.packed.sha256,
@@ -58,7 +58,7 @@ def encode(toc: Toc) -> bytes:
         }
         for entry in toc.entries
     ]
-    return strictjson.dump({"version": TOC_VERSION, "artifacts": listed})
+    return strictjson.dump({"version": TOC_VERSION, "artifacts": artifacts})
 
 
 def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
@@ -72,8 +72,8 @@ def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
         )
         if fields["version"] != TOC_VERSION:
             raise MalformedError(f"its version is {fields['version']!r}, this release reads {TOC_VERSION}")
-        listed = strictjson.require_list(fields["artifacts"], "artifacts", maximum=MAX_ARTIFACTS)
-        toc = _checked(tuple(map(_entry, listed)))
+        artifacts = strictjson.require_list(fields["artifacts"], "artifacts", maximum=MAX_ARTIFACTS)
+        toc = _validate_entries(tuple(map(_decode_entry, artifacts)))
         if claim is not None and toc.totals != claim.totals:
             raise MalformedError("its sums differ from the signed ones")
     except MalformedError as error:
@@ -89,16 +89,18 @@ def pack(toc: Toc) -> tuple[TocReference, bytes]:
 
 def unpack(stored: bytes, claim: SnapshotClaim) -> Toc:
     """The table that a verified claim signed. Raises ChecksumMismatch, IntegrityError."""
-    said = claim.toc
-    if said.raw_size > MAX_TOC_BYTES:
-        raise IntegrityError(f"the table of contents has {said.raw_size} bytes, more than {MAX_TOC_BYTES}")
-    packed = Packed(said.sha256, said.size, said.raw_sha256, said.raw_size)
+    reference = claim.toc
+    if reference.raw_size > MAX_TOC_BYTES:
+        raise IntegrityError(
+            f"the table of contents has {reference.raw_size} bytes, more than {MAX_TOC_BYTES}"
+        )
+    packed = PackedArtifact(reference.sha256, reference.size, reference.raw_sha256, reference.raw_size)
     return decode(stored_objects.unpack_bytes(stored, packed), claim)
 
 
-def _entry(value: object) -> TocEntry:
+def _decode_entry(value: object) -> TocEntry:
     fields = strictjson.require_record(value, _FIELDS, "artifact")
-    packed = Packed(
+    packed = PackedArtifact(
         strictjson.require_match(fields["sha256"], HASH_PATTERN, "stored hash"),
         strictjson.require_count(fields["size"], "stored size"),
         strictjson.require_match(fields["raw_sha256"], HASH_PATTERN, "raw hash"),
@@ -107,26 +109,26 @@ def _entry(value: object) -> TocEntry:
     return TocEntry(strictjson.require_text(fields["path"], "path", maximum=1024), packed)
 
 
-def _checked(entries: tuple[TocEntry, ...]) -> Toc:
+def _validate_entries(entries: tuple[TocEntry, ...]) -> Toc:
     """Paths that name exactly one file below the snapshot on any file system; one object, one size."""
-    objects: dict[str, Packed] = {}
+    artifact_by_hash: dict[str, PackedArtifact] = {}
     for entry in entries:
-        if objects.setdefault(entry.packed.sha256, entry.packed) != entry.packed:
+        if artifact_by_hash.setdefault(entry.packed.sha256, entry.packed) != entry.packed:
             raise MalformedError(f"object {entry.packed.sha256} is described in two ways")
-    paths = [_checked_path(entry.path) for entry in entries]
+    paths = [_validate_path(entry.path) for entry in entries]
     if paths != sorted(set(paths)) or len({casefold_key(path) for path in paths}) != len(paths):
         raise MalformedError("paths are not distinct and in order")
-    folders = {path[:at] for path in paths for at, letter in enumerate(path) if letter == "/"}
+    folders = {path[:end] for path in paths for end, letter in enumerate(path) if letter == "/"}
     if folders & set(paths):
         raise MalformedError("a path is both a file and a directory")
     return Toc(entries)
 
 
-def _checked_path(path: str) -> str:
+def _validate_path(path: str) -> str:
     try:
-        safe = path_key(path) == path and "\\" not in path
+        is_safe = path_key(path) == path and "\\" not in path
     except UnsafePath:
-        safe = False
-    if not safe:
+        is_safe = False
+    if not is_safe:
         raise MalformedError(f"{path!r} is not a path inside a snapshot")
     return path

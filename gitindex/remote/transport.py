@@ -31,12 +31,12 @@ class Entry(NamedTuple):
     modified: float
 
 
-class Put(StrEnum):
+class PutOutcome(StrEnum):
     CREATED = "created"
     EXISTS = "exists"
 
 
-class Stream(NamedTuple):
+class RemoteStream(NamedTuple):
     """A body being received. `offset` is where its first byte really stands: a server may ignore a range."""
 
     offset: int
@@ -55,7 +55,7 @@ OnProgress = Callable[[Progress], None]  # called from worker threads, one at a 
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """How long to wait, in one place so that tests can be impatient."""
 
     attempts: int = 4
@@ -65,13 +65,13 @@ class Patience:
     each_seconds: float = 0.5  # for one object among many, besides its size
     search_seconds: float = 120.0  # for finding a published ancestor: every probe and the listing
 
-    def seconds(self, size: int) -> float:
+    def for_object(self, size: int) -> float:
         """The deadline of one object."""
         return self.object_seconds + size / self.bytes_per_second
 
-    def operation(self, objects: int, size: int) -> float:
+    def for_operation(self, objects: int, size: int) -> float:
         """The deadline of many objects of `size` bytes together."""
-        return self.seconds(size) + objects * self.each_seconds
+        return self.for_object(size) + objects * self.each_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,13 @@ class RemoteOptions:
 class Transport(Protocol):
     url: str
 
-    def open(self, key: str, *, offset: int = 0) -> AbstractContextManager[Stream]:
+    def open(self, key: str, *, offset: int = 0) -> AbstractContextManager[RemoteStream]:
         """Receive an object from `offset`; beyond its end the stream is empty. Raises RemoteMissing."""
 
     def head(self, key: str) -> Entry | None:
         """Size and time of an object, None when there is none."""
 
-    def put_if_absent(self, key: str, content: Content) -> Put:
+    def put_if_absent(self, key: str, content: Content) -> PutOutcome:
         """Create an object. EXISTS leaves the old bytes; a server without conditions may replace them."""
 
     def put(self, key: str, content: Content) -> None:
@@ -114,7 +114,7 @@ class Transport(Protocol):
         """Remove an object; a missing one is fine."""
 
 
-def checked_key(key: str) -> str:
+def validate_key(key: str) -> str:
     """A key of safe names only: no dot files, no `..`, nothing a shell or a file system reads differently."""
     if len(key) > 512 or _KEY.fullmatch(key) is None:
         raise UsageError(f"not a safe object key: {key!r}")
@@ -124,28 +124,28 @@ def checked_key(key: str) -> str:
 def get(transport: Transport, key: str, *, max_bytes: int, seconds: float = 60.0) -> bytes:
     """A whole small object.
 
-    Raises ChecksumMismatch beyond `max_bytes`, RemoteTooSlow when it takes longer than `seconds`: a server that drips
+    Raises ChecksumMismatch beyond `max_bytes`, RemoteTooSlow when it takes longer than `for_object`: a server that drips
     headers never gets to the body, where time could be looked at.
     """
-    until = monotonic() + seconds
-    return pool.call(lambda: _receive(transport, key, max_bytes, until), seconds)
+    deadline = monotonic() + seconds
+    return pool.call(lambda: _receive(transport, key, max_bytes, deadline), seconds)
 
 
-def _receive(transport: Transport, key: str, max_bytes: int, until: float) -> bytes:
+def _receive(transport: Transport, key: str, max_bytes: int, deadline: float) -> bytes:
     with transport.open(key) as stream:
         if stream.total is not None and stream.total > max_bytes:
-            raise _too_large(key, max_bytes)
-        found = bytearray()
+            raise _too_large_error(key, max_bytes)
+        body = bytearray()
         for chunk in stream.chunks:
-            found += chunk
-            if len(found) > max_bytes:
-                raise _too_large(key, max_bytes)
-            if monotonic() > until:
+            body += chunk
+            if len(body) > max_bytes:
+                raise _too_large_error(key, max_bytes)
+            if monotonic() > deadline:
                 raise RemoteTooSlow(f"{key} took too long", hint="try again")
-    if stream.total is not None and len(found) != stream.total:
-        raise RemoteUnavailable(f"{key} ended after {len(found)} of {stream.total} bytes", hint="try again")
-    return bytes(found)
+    if stream.total is not None and len(body) != stream.total:
+        raise RemoteUnavailable(f"{key} ended after {len(body)} of {stream.total} bytes", hint="try again")
+    return bytes(body)
 
 
-def _too_large(key: str, limit: int) -> ChecksumMismatch:
+def _too_large_error(key: str, limit: int) -> ChecksumMismatch:
     return ChecksumMismatch(f"{key} is larger than the {limit} bytes it may have", hint="gitindex verify")

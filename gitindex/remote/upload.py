@@ -15,107 +15,107 @@ from enum import StrEnum
 
 from gitindex.errors import OutcomeUnknown, RemoteDenied
 from gitindex.remote import pool
-from gitindex.remote.transport import Content, Entry, OnProgress, Patience, Progress, Put, Transport
+from gitindex.remote.transport import Content, Entry, OnProgress, Progress, PutOutcome, Timeouts, Transport
 
 THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class PendingUpload:
     key: str
     size: int
     content: Content
 
 
-class Sent(StrEnum):
+class UploadOutcome(StrEnum):
     CREATED = "created"
     REUSED = "reused"
     REPLACED = "replaced"
 
 
 @dataclass(frozen=True, slots=True)
-class Uploaded:
-    objects: dict[Sent, int]
-    bytes: dict[Sent, int]
+class UploadReport:
+    objects: dict[UploadOutcome, int]
+    bytes: dict[UploadOutcome, int]
 
     @property
     def sent_bytes(self) -> int:
-        return self.bytes[Sent.CREATED] + self.bytes[Sent.REPLACED]
+        return self.bytes[UploadOutcome.CREATED] + self.bytes[UploadOutcome.REPLACED]
 
 
 def upload(
     transport: Transport,
-    outgoing: Sequence[Outgoing],
+    uploads: Sequence[PendingUpload],
     *,
     condemned: frozenset[str] = frozenset(),
     on_progress: OnProgress = lambda _: None,
     threads: int = THREADS,
-    patience: Patience | None = None,
-) -> Uploaded:
+    timeouts: Timeouts | None = None,
+) -> UploadReport:
     """Make every object present. Raises RemoteDenied, RemoteUnavailable, OutcomeUnknown."""
-    waits = patience or Patience()
-    distinct = list({one.key: one for one in outgoing}.values())
+    limits = timeouts or Timeouts()
+    distinct = list({item.key: item for item in uploads}.values())
     progress = Progress(0, len(distinct), 0, sum(one.size for one in distinct))
-    objects, sizes = dict.fromkeys(Sent, 0), dict.fromkeys(Sent, 0)
-    longest = max((waits.seconds(one.size) for one in distinct), default=0.0) * waits.attempts
+    objects, sizes = dict.fromkeys(UploadOutcome, 0), dict.fromkeys(UploadOutcome, 0)
+    longest = max((limits.for_object(one.size) for one in distinct), default=0.0) * limits.attempts
     outcomes = pool.run(
-        lambda one: _send(transport, one, one.key in condemned, waits.attempts),
+        lambda one: _send(transport, one, one.key in condemned, limits.attempts),
         distinct,
         threads=threads,
         seconds=longest,
         stop=threading.Event(),
-        within=waits.operation(len(distinct), progress.total_bytes) * waits.attempts,
+        total_seconds=limits.for_operation(len(distinct), progress.total_bytes) * limits.attempts,
     )
     with closing(outcomes):
-        for done in outcomes:
-            objects[done.result] += 1
-            sizes[done.result] += done.item.size
-            progress = progress._replace(objects=progress.objects + 1, bytes=progress.bytes + done.item.size)
+        for task in outcomes:
+            objects[task.result] += 1
+            sizes[task.result] += task.item.size
+            progress = progress._replace(objects=progress.objects + 1, bytes=progress.bytes + task.item.size)
             on_progress(progress)
-    return Uploaded(objects, sizes)
+    return UploadReport(objects, sizes)
 
 
-def present(transport: Transport, keys: Sequence[str], *, threads: int = THREADS) -> dict[str, int]:
+def find_existing(transport: Transport, keys: Sequence[str], *, threads: int = THREADS) -> dict[str, int]:
     """Which keys exist, with their sizes; a refused question counts as absent."""
-    found: dict[str, int] = {}
-    waits = Patience()
+    sizes: dict[str, int] = {}
+    timeouts = Timeouts()
     outcomes = pool.run(
-        lambda key: _look(transport, key),
+        lambda key: _head_if_allowed(transport, key),
         keys,
         threads=threads,
-        seconds=waits.seconds(0),
+        seconds=timeouts.for_object(0),
         stop=threading.Event(),
-        within=waits.operation(len(keys), 0),
+        total_seconds=timeouts.for_operation(len(keys), 0),
     )
     with closing(outcomes):
-        for done in outcomes:
-            if done.result is not None:
-                found[done.item] = done.result.size
-    return found
+        for task in outcomes:
+            if task.result is not None:
+                sizes[task.item] = task.result.size
+    return sizes
 
 
-def _send(transport: Transport, one: Outgoing, condemned: bool, attempts: int) -> Sent:
+def _send(transport: Transport, item: PendingUpload, condemned: bool, attempts: int) -> UploadOutcome:
     for attempt in range(attempts):
-        there = _look(transport, one.key)
-        if there is not None and there.size == one.size and not condemned:
-            return Sent.REUSED if attempt == 0 else Sent.CREATED
+        existing = _head_if_allowed(transport, item.key)
+        if existing is not None and existing.size == item.size and not condemned:
+            return UploadOutcome.REUSED if attempt == 0 else UploadOutcome.CREATED
         try:
-            return _write(transport, one, replace=there is not None)
+            return _write(transport, item, replace=existing is not None)
         except OutcomeUnknown:
             if attempt + 1 == attempts:
                 raise
     raise AssertionError("an upload has at least one attempt")
 
 
-def _write(transport: Transport, one: Outgoing, *, replace: bool) -> Sent:
+def _write(transport: Transport, item: PendingUpload, *, replace: bool) -> UploadOutcome:
     if replace:
-        transport.put(one.key, one.content)
-        return Sent.REPLACED
-    created = transport.put_if_absent(one.key, one.content) is Put.CREATED
-    return Sent.CREATED if created else Sent.REUSED
+        transport.put(item.key, item.content)
+        return UploadOutcome.REPLACED
+    created = transport.put_if_absent(item.key, item.content) is PutOutcome.CREATED
+    return UploadOutcome.CREATED if created else UploadOutcome.REUSED
 
 
-def _look(transport: Transport, key: str) -> Entry | None:
+def _head_if_allowed(transport: Transport, key: str) -> Entry | None:
     """Without ListBucket a missing key looks refused; the write will tell a real refusal."""
     try:
         return transport.head(key)

@@ -22,11 +22,11 @@ from gitindex.ops.sharing import trusted_keys
 from gitindex.ops.sharing.trusted_keys import PinRequest
 from gitindex.remote import collection, stored_objects
 from gitindex.remote.connect import open_transport
-from gitindex.remote.download import Wanted, download
-from gitindex.remote.probe import Search
-from gitindex.remote.stored_objects import Packed
-from gitindex.remote.transport import Patience, RemoteOptions, Transport, get
-from gitindex.remote.upload import Outgoing, present, upload
+from gitindex.remote.download import PendingDownload, download
+from gitindex.remote.probe import ManifestSearch
+from gitindex.remote.stored_objects import PackedArtifact
+from gitindex.remote.transport import RemoteOptions, Timeouts, Transport, get
+from gitindex.remote.upload import PendingUpload, find_existing, upload
 from tests.attack.hostile_server import HostileServer, Request
 from tests.gitrepo import GitRepo
 from tests.harness import index
@@ -38,7 +38,7 @@ URL = f"s3://{BUCKET}/attack"
 KEY = "v1/r0/obj/aa/thing"
 FINGERPRINT = "f" * 64
 FAR = 60.0  # seconds; the deadlines below are a second or two, without them it goes on for ever
-HASTY = Patience(
+HASTY = Timeouts(
     attempts=1,
     back_off=0.0,
     object_seconds=1.0,
@@ -118,15 +118,15 @@ def test_a_listing_of_ever_new_keys_ends_at_its_deadline() -> None:
         if not request.lists:
             return request.missing()
         number = next(count)
-        return request.page(f"t{number}", f"attack/{NAMES.manifests}k{number:09}")
+        return request.page(f"t{number}", f"attack/{NAMES.manifests_prefix}k{number:09}")
 
     with HostileServer(answer) as server:
         transport = connect(server, call_seconds=FAR)
-        assert isinstance(raised(lambda: collection.take_stock(transport, NAMES)), RemoteTooSlow)
+        assert isinstance(raised(lambda: collection.read_inventory(transport, NAMES)), RemoteTooSlow)
         patient = connect(server, call_seconds=FAR, list_seconds=FAR)
         commits = [f"{number:040x}" for number in range(200)]
-        search = Search(patient, NAMES, FINGERPRINT, patience=replace(HASTY, search_seconds=5.0))
-        assert isinstance(raised(lambda: list(search.candidates(commits))), RemoteTooSlow)
+        search = ManifestSearch(patient, NAMES, FINGERPRINT, timeouts=replace(HASTY, search_seconds=5.0))
+        assert isinstance(raised(lambda: list(search.find_manifests(commits))), RemoteTooSlow)
 
 
 def test_answers_that_say_too_little_are_named() -> None:
@@ -188,11 +188,11 @@ def test_an_object_that_drips_has_a_deadline(
     with HostileServer(drip) as server:
         transport = connect(server, signed=signed)
         assert isinstance(raised(lambda: get(transport, KEY, max_bytes=2000, seconds=1.0)), RemoteTooSlow)
-        search = Search(transport, NAMES, FINGERPRINT, patience=HASTY)
-        assert isinstance(raised(lambda: list(search.candidates(["a" * 40]))), RemoteTooSlow)
-        packed = Packed(sha256="a" * 64, size=1000, raw_sha256="b" * 64, raw_size=1000)
-        wanted = [Wanted(KEY, packed, (tmp_path / "thing",))]
-        late = raised(lambda: download(transport, wanted, tmp_path / "partials", patience=HASTY))
+        search = ManifestSearch(transport, NAMES, FINGERPRINT, timeouts=HASTY)
+        assert isinstance(raised(lambda: list(search.find_manifests(["a" * 40]))), RemoteTooSlow)
+        packed = PackedArtifact(sha256="a" * 64, size=1000, raw_sha256="b" * 64, raw_size=1000)
+        wanted = [PendingDownload(KEY, packed, (tmp_path / "thing",))]
+        late = raised(lambda: download(transport, wanted, tmp_path / "partials", timeouts=HASTY))
         assert isinstance(late, RemoteTooSlow)
         assert late.exit_code == 6
         assert not (tmp_path / "thing").exists()
@@ -204,11 +204,11 @@ def test_every_other_question_has_a_deadline() -> None:
         transport = connect(server)
         assert isinstance(raised(lambda: transport.head(KEY)), RemoteTooSlow)
         assert isinstance(raised(lambda: list(transport.list("v1/"))), RemoteTooSlow)
-        assert isinstance(raised(lambda: present(transport, [KEY])), RemoteTooSlow)
+        assert isinstance(raised(lambda: find_existing(transport, [KEY])), RemoteTooSlow)
         assert isinstance(raised(lambda: transport.put(KEY, b"x")), OutcomeUnknown)
         assert isinstance(raised(lambda: transport.put_if_absent(KEY, b"x")), OutcomeUnknown)
         assert isinstance(raised(lambda: transport.delete(KEY)), OutcomeUnknown)
-        sent = raised(lambda: upload(transport, [Outgoing(KEY, 1, b"x")], patience=HASTY))
+        sent = raised(lambda: upload(transport, [PendingUpload(KEY, 1, b"x")], timeouts=HASTY))
         assert sent.exit_code == 6
 
 
@@ -228,13 +228,13 @@ def test_answers_that_each_come_in_time_share_one_deadline(tmp_path: Path) -> No
     with HostileServer(late) as server:
         transport = connect(server, call_seconds=FAR)
         commits = [f"{number:040x}" for number in range(32)]
-        search = Search(transport, NAMES, FINGERPRINT, threads=1, patience=HASTY)
-        assert isinstance(raised(lambda: list(search.candidates(commits))), RemoteTooSlow)
-        wanted = [Wanted(f"v1/r0/obj/aa/{at}", packed, (tmp_path / f"got{at}",)) for at in range(12)]
-        fetching = raised(lambda: download(transport, wanted, tmp_path / "parts", threads=1, patience=HASTY))
+        search = ManifestSearch(transport, NAMES, FINGERPRINT, threads=1, timeouts=HASTY)
+        assert isinstance(raised(lambda: list(search.find_manifests(commits))), RemoteTooSlow)
+        wanted = [PendingDownload(f"v1/r0/obj/aa/{at}", packed, (tmp_path / f"got{at}",)) for at in range(12)]
+        fetching = raised(lambda: download(transport, wanted, tmp_path / "parts", threads=1, timeouts=HASTY))
         assert isinstance(fetching, RemoteTooSlow)
-        outgoing = [Outgoing(f"v1/r0/new/{at}", 1, b"x") for at in range(12)]
-        sending = raised(lambda: upload(transport, outgoing, threads=1, patience=HASTY))
+        outgoing = [PendingUpload(f"v1/r0/new/{at}", 1, b"x") for at in range(12)]
+        sending = raised(lambda: upload(transport, outgoing, threads=1, timeouts=HASTY))
         assert isinstance(sending, RemoteTooSlow)
 
 
@@ -286,5 +286,5 @@ def test_a_fetch_ends_and_leaves_the_index_as_it_was(
         assert len(server.seen) < 400
 
 
-def hurried(*arguments: Any) -> Search:
-    return Search(*arguments, patience=HASTY)
+def hurried(*arguments: Any) -> ManifestSearch:
+    return ManifestSearch(*arguments, timeouts=HASTY)

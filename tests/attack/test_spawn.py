@@ -159,9 +159,9 @@ def test_programs_that_are_not_ours_see_the_environment_as_it_was():
     """CF-5: a pager or a helper of git may be a Python script that needs its own directory."""
     code = (
         "import json, os; from gitindex import child; child.protect()\n"
-        "from gitindex.config import environment; from gitindex.git.run import environment as git\n"
+        "from gitindex.config import load_environment; from gitindex.git.run import environment as git\n"
         "print(json.dumps([os.environ.get('PYTHONSAFEPATH'), os.environ['PYTHONPATH'],"
-        " environment().variables.get('PYTHONSAFEPATH'), git().get('PYTHONSAFEPATH'), git()['PYTHONPATH']]))"
+        " load_environment().variables.get('PYTHONSAFEPATH'), git().get('PYTHONSAFEPATH'), git()['PYTHONPATH']]))"
     )
     asked = f"lib{os.pathsep}{ROOT}"
     settings = {**os.environ, "PYTHONPATH": asked}

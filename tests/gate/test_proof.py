@@ -141,8 +141,8 @@ def test_quick_reads_load_no_table_engine(indexed: Codebase) -> None:
     import sys
 
     code = (
-        "import sys; from gitindex.cli.boundary import guarded; from gitindex.cli.main import group;"
-        f"code = guarded(group, ['symbol', 'start', '--json', '--path', {str(indexed.root)!r}]);"
+        "import sys; from gitindex.cli.boundary import run_command; from gitindex.cli.main import group;"
+        f"code = run_command(group, ['symbol', 'start', '--json', '--path', {str(indexed.root)!r}]);"
         "heavy = {'lance', 'pyarrow', 'lancedb', 'torch', 'boto3', 'mcp'} & set(sys.modules);"
         "sys.exit(code or (f'{heavy}' if heavy else 0))"
     )

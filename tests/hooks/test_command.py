@@ -82,7 +82,7 @@ def test_a_killed_worker_is_told_of_until_it_is_made_good(repo: GitRepo) -> None
     hookrequest.leave(git_dir, hookrequest.HookRequest(commit_only=False))
     code = (
         "import os, sys; from pathlib import Path; from gitindex.hooks import worker\n"
-        "worker.work(worker.Worker(Path(sys.argv[1]), lambda _: os.kill(os.getpid(), 9), lambda: None))"
+        "worker.serve_requests(worker.Worker(Path(sys.argv[1]), lambda _: os.kill(os.getpid(), 9), lambda: None))"
     )
     subprocess.run([sys.executable, "-c", code, str(git_dir)], check=False)
     told = gitindex("hooks", "status", cwd=repo.root).stdout

@@ -138,7 +138,7 @@ def test_hooks_run_under_pre_commit_in_python(repo: GitRepo, home: Path, recorde
         ".git/entry.py",
         "import os, sys\nfrom pathlib import Path\nfrom gitindex.hooks import events, spawn\n"
         f"sys.executable = {recorder!r}\n"
-        "spawn.start(events.under_pre_commit(os.environ), Path.cwd(), os.environ)\n",
+        "spawn.start(events.detect_pre_commit_event(os.environ), Path.cwd(), os.environ)\n",
     )
     entry = f"{sys.executable} {script}"
     repo.write(precommit.CONFIG, NO_OP.replace("sh -c 'echo theirs >>theirs.log'", entry))

@@ -306,7 +306,7 @@ def test_a_killed_worker_keeps_its_note_and_is_visible(script: Script) -> None:
     """HK-3: killed while indexing, when the note is no longer fresh; never silent."""
     code = (
         "import os, sys; from pathlib import Path; from gitindex.hooks import worker\n"
-        "worker.work(worker.Worker(Path(sys.argv[1]), lambda _: os.kill(os.getpid(), 9), lambda: None))"
+        "worker.serve_requests(worker.Worker(Path(sys.argv[1]), lambda _: os.kill(os.getpid(), 9), lambda: None))"
     )
     subprocess.run([sys.executable, "-c", code, str(script.git_dir)], check=False)
     assert "died" in (failed_run_message(script.git_dir) or "")

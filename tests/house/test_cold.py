@@ -33,10 +33,10 @@ IDLE = (
 )
 SCRIPT = """
 import contextlib, io, json, sys
-from gitindex.cli.boundary import guarded
+from gitindex.cli.boundary import run_command
 from gitindex.cli.main import group
 with contextlib.redirect_stdout(io.StringIO()):
-    code = guarded(group, sys.argv[1:])
+    code = run_command(group, sys.argv[1:])
 modules = [module for name, module in list(sys.modules.items()) if name.startswith("gitindex")]
 classes = {item for module in modules for item in vars(module).values() if isinstance(item, type)}
 params = {item.__qualname__: getattr(item, "__dataclass_params__", None) for item in classes}

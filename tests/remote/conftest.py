@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import pytest
 
 from gitindex.remote.connect import open_transport
-from gitindex.remote.transport import Patience, RemoteOptions, Transport
+from gitindex.remote.transport import RemoteOptions, Timeouts, Transport
 from tests.remote import servers
 from tests.remote.faults import FaultProxy
 from tests.remote.memory import MemoryTransport
 from tests.remote.servers import BUCKET, Server
 
-IMPATIENT = Patience(attempts=3, back_off=0.0, object_seconds=5.0)
+IMPATIENT = Timeouts(attempts=3, back_off=0.0, object_seconds=5.0)
 
 
 @pytest.fixture(scope="session")

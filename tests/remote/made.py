@@ -8,11 +8,11 @@ from pathlib import Path
 
 from gitindex.remote import fetch_plan, publisher, toc, upload
 from gitindex.remote.download import download
-from gitindex.remote.publisher import Artifact
+from gitindex.remote.publisher import LocalArtifact
 from gitindex.remote.remote_layout import Names
 from gitindex.remote.toc import Toc
-from gitindex.remote.transport import Patience, Transport
-from gitindex.remote.upload import Outgoing, Uploaded
+from gitindex.remote.transport import Timeouts, Transport
+from gitindex.remote.upload import PendingUpload, UploadReport
 from gitindex.trust import claim as claims
 from gitindex.trust import envelope as envelopes
 from gitindex.trust.claim import SnapshotClaim
@@ -23,7 +23,7 @@ from tests.trust.made import REPOSITORY, binding, signing_key, snapshot_claim
 NAMES = Names(REPOSITORY)
 CI = signing_key("ci")
 POLICY = TrustPolicy((CI.public,))
-IMPATIENT = Patience(attempts=3, back_off=0.0, object_seconds=5.0)
+IMPATIENT = Timeouts(attempts=3, back_off=0.0, object_seconds=5.0)
 FILES = {
     "manifest.json": b'{"files": 3}',
     "lexical/a.term": bytes(range(256)) * 300,
@@ -31,13 +31,13 @@ FILES = {
 }
 
 
-def artifacts(where: Path, files: Mapping[str, bytes] = FILES) -> list[Artifact]:
+def artifacts(where: Path, files: Mapping[str, bytes] = FILES) -> list[LocalArtifact]:
     made = []
     for path, data in files.items():
         source = where / path
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_bytes(data)
-        made.append(Artifact(path, source, hashlib.sha256(data).hexdigest(), len(data)))
+        made.append(LocalArtifact(path, source, hashlib.sha256(data).hexdigest(), len(data)))
     return made
 
 
@@ -50,15 +50,15 @@ def publish(
     bound: Binding | None = None,
     condemned: frozenset[str] = frozenset(),
     manifest: bool = True,
-) -> tuple[SnapshotClaim, Uploaded]:
+) -> tuple[SnapshotClaim, UploadReport]:
     """Everything a push does after the build, in its order."""
     bound = bound or binding()
     plan = publisher.plan_push(artifacts(where / "snapshot", files), {}, {}, NAMES)
     (where / "scratch").mkdir(exist_ok=True)
     table, outgoing = publisher.pack_all(plan, NAMES, where / "scratch")
     reference, stored = toc.pack(table)
-    whole = [*outgoing, Outgoing(NAMES.object(reference.sha256), reference.size, stored)]
-    sent = upload.upload(transport, whole, condemned=condemned, patience=IMPATIENT)
+    whole = [*outgoing, PendingUpload(NAMES.object_key(reference.sha256), reference.size, stored)]
+    sent = upload.upload(transport, whole, condemned=condemned, timeouts=IMPATIENT)
     claim = snapshot_claim(
         toc=reference,
         totals=table.totals,
@@ -74,11 +74,11 @@ def publish(
     return claim, sent
 
 
-def receive(transport: Transport, claim: SnapshotClaim, where: Path, patience: Patience = IMPATIENT) -> Toc:
+def receive(transport: Transport, claim: SnapshotClaim, where: Path, patience: Timeouts = IMPATIENT) -> Toc:
     """Everything a fetch does between verification and installation."""
     table = fetch_plan.read_toc(transport, NAMES, claim)
     plan = fetch_plan.plan_fetch(table, {}, NAMES, where / "staging")
-    download(transport, plan.download, where / "partials", patience=patience)
+    download(transport, plan.download, where / "partials", timeouts=patience)
     return table
 
 

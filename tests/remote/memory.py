@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitindex.errors import RemoteMissing
-from gitindex.remote.transport import Content, Entry, Put, Stream, checked_key
+from gitindex.remote.transport import Content, Entry, PutOutcome, RemoteStream, validate_key
 
 _CHUNK = 64 * 1024
 
@@ -23,30 +23,30 @@ class MemoryTransport:
         self.objects: dict[str, tuple[bytes, float]] = {}
 
     @contextmanager
-    def open(self, key: str, *, offset: int = 0) -> Iterator[Stream]:
-        found = self.objects.get(checked_key(key))
+    def open(self, key: str, *, offset: int = 0) -> Iterator[RemoteStream]:
+        found = self.objects.get(validate_key(key))
         if found is None:
             raise RemoteMissing(f"no object {key}")
         data = found[0]
         parts = (data[at : at + _CHUNK] for at in range(offset, len(data), _CHUNK))
-        yield Stream(offset, len(data), parts)
+        yield RemoteStream(offset, len(data), parts)
 
     def head(self, key: str) -> Entry | None:
-        found = self.objects.get(checked_key(key))
+        found = self.objects.get(validate_key(key))
         return Entry(key, len(found[0]), found[1]) if found else None
 
-    def put_if_absent(self, key: str, content: Content) -> Put:
+    def put_if_absent(self, key: str, content: Content) -> PutOutcome:
         data = _bytes(content)
         with self._lock:
-            if checked_key(key) in self.objects:
-                return Put.EXISTS
+            if validate_key(key) in self.objects:
+                return PutOutcome.EXISTS
             self.objects[key] = (data, self._clock())
-        return Put.CREATED
+        return PutOutcome.CREATED
 
     def put(self, key: str, content: Content) -> None:
         data = _bytes(content)
         with self._lock:
-            self.objects[checked_key(key)] = (data, self._clock())
+            self.objects[validate_key(key)] = (data, self._clock())
 
     def list(self, prefix: str) -> Iterator[Entry]:
         with self._lock:
@@ -56,7 +56,7 @@ class MemoryTransport:
 
     def delete(self, key: str) -> None:
         with self._lock:
-            self.objects.pop(checked_key(key), None)
+            self.objects.pop(validate_key(key), None)
 
 
 def _bytes(content: Content) -> bytes:

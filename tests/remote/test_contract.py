@@ -7,13 +7,13 @@ import threading
 import pytest
 
 from gitindex.errors import ChecksumMismatch, RemoteMissing, UsageError
-from gitindex.remote.transport import Entry, Put, get
+from gitindex.remote.transport import Entry, PutOutcome, get
 
 KEY = "v1/r0/obj/aa/thing"
 
 
 def test_put_get_head(remote):
-    assert remote.transport.put_if_absent(KEY, b"content") is Put.CREATED
+    assert remote.transport.put_if_absent(KEY, b"content") is PutOutcome.CREATED
     assert get(remote.transport, KEY, max_bytes=100) == b"content"
     found = remote.transport.head(KEY)
     assert isinstance(found, Entry)
@@ -24,7 +24,7 @@ def test_put_get_head(remote):
 def test_content_from_a_file_and_empty_content(remote, tmp_path):
     source = tmp_path / "source"
     source.write_bytes(bytes(range(256)) * 4000)
-    assert remote.transport.put_if_absent(KEY, source) is Put.CREATED
+    assert remote.transport.put_if_absent(KEY, source) is PutOutcome.CREATED
     assert get(remote.transport, KEY, max_bytes=2**21) == source.read_bytes()
     remote.transport.put(KEY, b"")
     assert get(remote.transport, KEY, max_bytes=0) == b""
@@ -42,9 +42,9 @@ def test_create_only_says_which_bytes_are_there(remote):
     """A server without conditional writes replaces and says CREATED; the answer is never wrong."""
     remote.transport.put(KEY, b"old")
     outcome = remote.transport.put_if_absent(KEY, b"new")
-    assert get(remote.transport, KEY, max_bytes=10) == (b"old" if outcome is Put.EXISTS else b"new")
+    assert get(remote.transport, KEY, max_bytes=10) == (b"old" if outcome is PutOutcome.EXISTS else b"new")
     if remote.conditional:
-        assert outcome is Put.EXISTS
+        assert outcome is PutOutcome.EXISTS
 
 
 def test_put_replaces(remote):
@@ -122,4 +122,4 @@ def test_concurrent_creation_has_one_whole_winner(remote):
         thread.join()
     assert get(remote.transport, KEY, max_bytes=50_000) in contents
     if remote.conditional:
-        assert outcomes.count(Put.CREATED) == 1
+        assert outcomes.count(PutOutcome.CREATED) == 1

@@ -11,22 +11,22 @@ import pytest
 from gitindex.errors import ChecksumMismatch, GitindexError, RemoteMissing, RemoteUnavailable, StorageFull
 from gitindex.remote import download as downloads
 from gitindex.remote import stored_objects
-from gitindex.remote.download import Wanted, download
-from gitindex.remote.transport import Patience, Stream
+from gitindex.remote.download import PendingDownload, download
+from gitindex.remote.transport import RemoteStream, Timeouts
 from tests.remote.made import FILES, IMPATIENT, NAMES, publish, receive, staged
 from tests.remote.memory import MemoryTransport
 
 DATA = random.Random(6).randbytes(200_000)
 
 
-def stored(transport, data=DATA) -> Wanted:
+def stored(transport, data=DATA) -> PendingDownload:
     packed, body = stored_objects.pack_bytes(data)
-    transport.put(NAMES.object(packed.sha256), body)
-    return Wanted(NAMES.object(packed.sha256), packed, ())
+    transport.put(NAMES.object_key(packed.sha256), body)
+    return PendingDownload(NAMES.object_key(packed.sha256), packed, ())
 
 
-def at(wanted: Wanted, *paths) -> Wanted:
-    return Wanted(wanted.key, wanted.packed, tuple(paths))
+def at(wanted: PendingDownload, *paths) -> PendingDownload:
+    return PendingDownload(wanted.key, wanted.packed, tuple(paths))
 
 
 def test_a_snapshot_arrives_whole(remote, tmp_path):
@@ -62,7 +62,7 @@ def test_a_damaged_partial_costs_a_second_try_only(tmp_path, left):
     one = at(stored(transport), tmp_path / "a")
     (tmp_path / "partials").mkdir()
     (tmp_path / "partials" / one.packed.sha256).write_bytes(left)
-    download(transport, [one], tmp_path / "partials", patience=IMPATIENT)
+    download(transport, [one], tmp_path / "partials", timeouts=IMPATIENT)
     assert (tmp_path / "a").read_bytes() == DATA
 
 
@@ -81,7 +81,7 @@ def test_a_server_that_ignores_ranges(tmp_path):
     one = at(stored(transport), tmp_path / "a")
     (tmp_path / "partials").mkdir()
     (tmp_path / "partials" / one.packed.sha256).write_bytes(transport.objects[one.key][0][:50])
-    assert download(transport, [one], tmp_path / "partials", patience=IMPATIENT) == one.packed.size
+    assert download(transport, [one], tmp_path / "partials", timeouts=IMPATIENT) == one.packed.size
     assert (tmp_path / "a").read_bytes() == DATA
 
 
@@ -89,7 +89,7 @@ def test_a_server_that_ignores_ranges(tmp_path):
 def test_tampered_objects_are_refused(remote, tmp_path, attack):
     """Attack list: nothing of it reaches a destination, nothing bad is kept for the next run; exit 4."""
     claim, _ = publish(remote.transport, tmp_path)
-    keys = [entry.key for entry in remote.transport.list(NAMES.objects)]
+    keys = [entry.key for entry in remote.transport.list(NAMES.objects_prefix)]
     target = next(key for key in keys if not key.endswith(claim.toc.sha256))
     with remote.transport.open(target) as stream:
         body = b"".join(stream.chunks)
@@ -112,11 +112,11 @@ def test_tampered_objects_are_refused(remote, tmp_path, attack):
 
 def test_missing_object_and_missing_toc(remote, tmp_path):
     claim, _ = publish(remote.transport, tmp_path)
-    keys = [entry.key for entry in remote.transport.list(NAMES.objects)]
+    keys = [entry.key for entry in remote.transport.list(NAMES.objects_prefix)]
     remote.transport.delete(next(key for key in keys if not key.endswith(claim.toc.sha256)))
     with pytest.raises(RemoteMissing):
         receive(remote.transport, claim, tmp_path)
-    remote.transport.delete(NAMES.object(claim.toc.sha256))
+    remote.transport.delete(NAMES.object_key(claim.toc.sha256))
     with pytest.raises(GitindexError, match="gone") as caught:
         receive(remote.transport, claim, tmp_path)
     assert caught.value.exit_code == 4
@@ -127,13 +127,13 @@ class Endless(MemoryTransport):
 
     @contextmanager
     def open(self, key, *, offset=0):
-        yield Stream(offset, None, iter(lambda: b"\0" * 65536, None))
+        yield RemoteStream(offset, None, iter(lambda: b"\0" * 65536, None))
 
 
 def test_an_endless_body_is_cut_at_the_signed_size(tmp_path):
     one = at(stored(MemoryTransport()), tmp_path / "a")
     with pytest.raises(ChecksumMismatch, match="longer than"):
-        download(Endless(), [one], tmp_path / "partials", patience=IMPATIENT)
+        download(Endless(), [one], tmp_path / "partials", timeouts=IMPATIENT)
     assert (tmp_path / "partials" / one.packed.sha256).stat().st_size <= one.packed.size
 
 
@@ -150,8 +150,8 @@ def test_the_first_wrong_object_stops_the_rest(tmp_path):
 def test_disk_space_is_checked_before_the_first_byte(tmp_path):
     transport = MemoryTransport()
     one = stored(transport)
-    huge = Wanted(
-        one.key, stored_objects.Packed(one.packed.sha256, 2**60, "0" * 64, 2**60), (tmp_path / "a",)
+    huge = PendingDownload(
+        one.key, stored_objects.PackedArtifact(one.packed.sha256, 2**60, "0" * 64, 2**60), (tmp_path / "a",)
     )
     with pytest.raises(StorageFull):
         download(transport, [huge], tmp_path / "partials")
@@ -166,13 +166,13 @@ def test_stuck_workers_are_left_behind(tmp_path, monkeypatch):
         @contextmanager
         def open(self, key, *, offset=0):
             release.wait()
-            yield Stream(0, 0, iter(()))
+            yield RemoteStream(0, 0, iter(()))
 
     monkeypatch.setattr(downloads.pool, "_GRACE_SECONDS", 0.01)
     one = at(stored(MemoryTransport()), tmp_path / "a")
-    patience = Patience(attempts=1, object_seconds=0.02, bytes_per_second=10**9)
+    patience = Timeouts(attempts=1, object_seconds=0.02, bytes_per_second=10**9)
     with pytest.raises(RemoteUnavailable, match="did not answer"):
-        download(Stuck(), [one], tmp_path / "partials", patience=patience)
+        download(Stuck(), [one], tmp_path / "partials", timeouts=patience)
     release.set()
 
 
@@ -194,7 +194,7 @@ def test_passing_faults_are_survived(faulty, tmp_path, fault):
     proxy, transport = faulty
     one = at(stored(transport), tmp_path / "a")
     proxy.add(**fault)
-    assert download(transport, [one], tmp_path / "partials", patience=IMPATIENT) == one.packed.size
+    assert download(transport, [one], tmp_path / "partials", timeouts=IMPATIENT) == one.packed.size
     assert (tmp_path / "a").read_bytes() == DATA
 
 
@@ -202,7 +202,7 @@ def test_a_cut_body_is_continued_not_repeated(faulty, tmp_path):
     proxy, transport = faulty
     one = at(stored(transport), tmp_path / "a")
     proxy.add("cut", times=1)
-    assert download(transport, [one], tmp_path / "partials", patience=IMPATIENT) == one.packed.size
+    assert download(transport, [one], tmp_path / "partials", timeouts=IMPATIENT) == one.packed.size
 
 
 @pytest.mark.parametrize("action", ["status", "reset", "cut"])
@@ -212,11 +212,11 @@ def test_lasting_faults_are_unavailability(faulty, tmp_path, action):
     one = at(stored(transport), tmp_path / "a")
     proxy.add(action)
     with pytest.raises(RemoteUnavailable) as caught:
-        download(transport, [one], tmp_path / "partials", patience=IMPATIENT)
+        download(transport, [one], tmp_path / "partials", timeouts=IMPATIENT)
     assert caught.value.exit_code == 6
     assert not (tmp_path / "a").exists()
     proxy.rules.clear()
-    download(transport, [one], tmp_path / "partials", patience=IMPATIENT)
+    download(transport, [one], tmp_path / "partials", timeouts=IMPATIENT)
     assert (tmp_path / "a").read_bytes() == DATA
 
 
@@ -226,7 +226,7 @@ def test_wrong_bytes_on_the_way_are_integrity_errors(faulty, tmp_path, action):
     one = at(stored(transport), tmp_path / "a")
     proxy.add(action)
     with pytest.raises(ChecksumMismatch):
-        download(transport, [one], tmp_path / "partials", patience=IMPATIENT)
+        download(transport, [one], tmp_path / "partials", timeouts=IMPATIENT)
     assert not (tmp_path / "a").exists()
     assert not (tmp_path / "partials" / one.packed.sha256).exists() or action != "corrupt"
 
@@ -236,7 +236,7 @@ def test_a_slow_drip_meets_our_own_deadline(faulty, tmp_path):
     proxy, transport = faulty
     one = at(stored(transport), tmp_path / "a")
     proxy.add("slow")
-    patience = Patience(attempts=3, back_off=0.0, object_seconds=0.2, bytes_per_second=10**9)
+    patience = Timeouts(attempts=3, back_off=0.0, object_seconds=0.2, bytes_per_second=10**9)
     with pytest.raises(RemoteUnavailable, match="too slow"):
-        download(transport, [one], tmp_path / "partials", patience=patience)
+        download(transport, [one], tmp_path / "partials", timeouts=patience)
     assert not (tmp_path / "a").exists()

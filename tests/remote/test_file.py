@@ -9,7 +9,7 @@ import pytest
 
 from gitindex.errors import RemoteDenied, RemoteMissing, RemoteUnavailable
 from gitindex.remote.connect import open_transport
-from gitindex.remote.transport import Put, get
+from gitindex.remote.transport import PutOutcome, get
 from gitindex.remote.transports import file as files
 
 KEY = "v1/r0/obj/aa/thing"
@@ -43,7 +43,7 @@ def test_a_crash_leaves_only_what_is_no_object(where):
     transport = open_transport(where.as_uri())
     transport._staged(where / KEY, b"half")
     assert list(transport.list("v1/")) == []
-    assert transport.put_if_absent(KEY, b"whole") is Put.CREATED
+    assert transport.put_if_absent(KEY, b"whole") is PutOutcome.CREATED
     assert [entry.key for entry in transport.list("v1/")] == [KEY]
 
 
@@ -71,8 +71,8 @@ def test_file_systems_without_hard_links(where, monkeypatch):
 
     monkeypatch.setattr(os, "link", refuse)
     transport = open_transport(where.as_uri())
-    assert transport.put_if_absent(KEY, b"x") is Put.CREATED
-    assert transport.put_if_absent(KEY, b"y") is Put.EXISTS
+    assert transport.put_if_absent(KEY, b"x") is PutOutcome.CREATED
+    assert transport.put_if_absent(KEY, b"y") is PutOutcome.EXISTS
     assert get(transport, KEY, max_bytes=1) == b"x"
 
 
@@ -90,10 +90,10 @@ def test_a_new_directory_is_an_empty_remote(tmp_path):
     transport = open_transport((tmp_path / "new").as_uri())
     assert transport.head(KEY) is None
     assert list(transport.list("v1/")) == []
-    assert transport.put_if_absent(KEY, b"x") is Put.CREATED
+    assert transport.put_if_absent(KEY, b"x") is PutOutcome.CREATED
 
 
 def test_refusals_have_a_name():
-    error = files._translated(PermissionError(13, "Permission denied"), KEY)
+    error = files._translate_error(PermissionError(13, "Permission denied"), KEY)
     assert isinstance(error, RemoteDenied)
-    assert isinstance(files._translated(OSError(5, "Input/output error"), KEY), RemoteUnavailable)
+    assert isinstance(files._translate_error(OSError(5, "Input/output error"), KEY), RemoteUnavailable)

@@ -10,7 +10,7 @@ from gitindex.errors import IntegrityError
 from gitindex.remote import collection, collection_plan
 from gitindex.remote.collection_plan import GRACE_SECONDS, Inventory, Mark
 from gitindex.remote.transport import Entry
-from gitindex.remote.upload import Sent
+from gitindex.remote.upload import UploadOutcome
 from tests.remote.made import FILES, NAMES, publish, receive, staged
 from tests.remote.memory import MemoryTransport
 from tests.trust.made import binding
@@ -39,14 +39,14 @@ def transport(clock):
 
 
 def manifest(bound) -> str:
-    return NAMES.manifest(bound.config_fingerprint, bound.commit)
+    return NAMES.manifest_key(bound.config_fingerprint, bound.commit)
 
 
 def run(transport, drop=frozenset()):
-    inventory = collection.take_stock(transport, NAMES)
+    inventory = collection.read_inventory(transport, NAMES)
     mark = collection.read_mark(transport, NAMES)
     plan = collection_plan.plan(
-        inventory, mark, collection.remote_now(transport, NAMES), drop=frozenset(drop)
+        inventory, mark, collection.read_remote_clock(transport, NAMES), drop=frozenset(drop)
     )
     return collection.collect(transport, NAMES, plan)
 
@@ -72,9 +72,9 @@ def test_collection_on_every_remote(remote, tmp_path):
     done = run(remote.transport, {manifest(B)})
     assert (done.dropped, done.deleted, done.stale) == (1, 0, False)
     assert collection.read_mark(remote.transport, NAMES).keys == frozenset()
-    inventory = collection.take_stock(remote.transport, NAMES)
+    inventory = collection.read_inventory(remote.transport, NAMES)
     assert set(inventory.manifests) == {manifest(A)}
-    now = collection.remote_now(remote.transport, NAMES) + 1
+    now = collection.read_remote_clock(remote.transport, NAMES) + 1
     marked = collection_plan.plan(inventory, None, now, grace=0.0)
     swept = collection_plan.plan(inventory, marked.mark, now + 1, grace=0.0)
     assert collection.collect(remote.transport, NAMES, swept).deleted == 3
@@ -87,7 +87,7 @@ def test_an_interrupted_push_is_collected_in_the_end(transport, clock, tmp_path)
     for _ in range(3):
         clock.now += DAY + 1
         run(transport)
-    assert list(transport.list(NAMES.objects)) == []
+    assert list(transport.list(NAMES.objects_prefix)) == []
 
 
 def test_a_publisher_rescues_condemned_objects(transport, clock, tmp_path):
@@ -98,11 +98,11 @@ def test_a_publisher_rescues_condemned_objects(transport, clock, tmp_path):
     mark = collection.read_mark(transport, NAMES)
     assert len(mark.keys) == len(FILES) + 1
     clock.now += DAY + 1
-    inventory = collection.take_stock(transport, NAMES)
-    plan = collection_plan.plan(inventory, mark, collection.remote_now(transport, NAMES))
+    inventory = collection.read_inventory(transport, NAMES)
+    plan = collection_plan.plan(inventory, mark, collection.read_remote_clock(transport, NAMES))
     assert len(plan.sweep) == len(FILES) + 1
     _, sent = publish(transport, tmp_path, condemned=mark.keys, manifest=False)
-    assert sent.objects[Sent.REPLACED] == len(FILES) + 1
+    assert sent.objects[UploadOutcome.REPLACED] == len(FILES) + 1
     assert collection.collect(transport, NAMES, plan).deleted == 0
 
 
@@ -112,9 +112,9 @@ def test_a_manifest_that_appears_stops_the_sweep(transport, clock, tmp_path):
     run(transport)
     clock.now += DAY + 1
     plan = collection_plan.plan(
-        collection.take_stock(transport, NAMES),
+        collection.read_inventory(transport, NAMES),
         collection.read_mark(transport, NAMES),
-        collection.remote_now(transport, NAMES),
+        collection.read_remote_clock(transport, NAMES),
     )
     claim, _ = publish(transport, tmp_path)
     done = collection.collect(transport, NAMES, plan)
@@ -126,18 +126,18 @@ def test_an_unreadable_manifest_stops_everything(transport, clock, tmp_path):
     publish(transport, tmp_path)
     transport.put(manifest(B), b"junk")
     with pytest.raises(IntegrityError, match="cannot tell"):
-        collection.take_stock(transport, NAMES)
+        collection.read_inventory(transport, NAMES)
 
 
 def test_a_manifest_without_its_toc_keeps_nothing_else(transport, clock, tmp_path):
     claim, _ = publish(transport, tmp_path)
-    transport.delete(NAMES.object(claim.toc.sha256))
-    inventory = collection.take_stock(transport, NAMES)
-    assert inventory.manifests == {manifest(A): frozenset({NAMES.object(claim.toc.sha256)})}
+    transport.delete(NAMES.object_key(claim.toc.sha256))
+    inventory = collection.read_inventory(transport, NAMES)
+    assert inventory.manifests == {manifest(A): frozenset({NAMES.object_key(claim.toc.sha256)})}
 
 
 def test_a_malformed_mark_is_an_error(transport):
-    transport.put(NAMES.mark, b'{"version":1}')
+    transport.put(NAMES.mark_key, b'{"version":1}')
     with pytest.raises(IntegrityError):
         collection.read_mark(transport, NAMES)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gitindex.errors import ChecksumMismatch, IntegrityError, UsageError
 from gitindex.remote import stored_objects, toc
 from gitindex.remote.remote_layout import Names
-from gitindex.remote.stored_objects import Packed
+from gitindex.remote.stored_objects import PackedArtifact
 from gitindex.remote.toc import TocEntry
 from gitindex.trust.strictjson import MalformedError
 from tests.trust.made import snapshot_claim
@@ -56,7 +56,7 @@ def test_decompression_bomb_stops_at_the_signed_size(sized):
     compressor = zstandard.ZstdCompressor(write_content_size=sized)
     stored = compressor.compress(bomb) if sized else _unsized(compressor, bomb)
     assert len(stored) < 10_000
-    said = Packed(hashlib.sha256(stored).hexdigest(), len(stored), "0" * 64, 1000)
+    said = PackedArtifact(hashlib.sha256(stored).hexdigest(), len(stored), "0" * 64, 1000)
     with pytest.raises(ChecksumMismatch, match="more than 1000"):
         stored_objects.unpack_bytes(stored, said)
 
@@ -68,7 +68,7 @@ def _unsized(compressor, data):
 
 def test_signed_but_not_zstd_or_other_content():
     junk = b"not a frame at all"
-    said = Packed(hashlib.sha256(junk).hexdigest(), len(junk), "0" * 64, 1000)
+    said = PackedArtifact(hashlib.sha256(junk).hexdigest(), len(junk), "0" * 64, 1000)
     with pytest.raises(ChecksumMismatch, match="zstd"):
         stored_objects.unpack_bytes(junk, said)
     packed, stored = stored_objects.pack_bytes(b"content")
@@ -79,7 +79,7 @@ def test_signed_but_not_zstd_or_other_content():
 
 
 def entry(path: str, number: int = 1) -> TocEntry:
-    return TocEntry(path, Packed(f"{number:064x}", 10, "a" * 64, 20))
+    return TocEntry(path, PackedArtifact(f"{number:064x}", 10, "a" * 64, 20))
 
 
 def test_toc_round_trip_and_sums():
@@ -142,7 +142,7 @@ def test_malformed_toc(data):
 
 
 def test_one_object_has_one_description():
-    two = [entry("a", 1), TocEntry("b", Packed(f"{1:064x}", 11, "a" * 64, 20))]
+    two = [entry("a", 1), TocEntry("b", PackedArtifact(f"{1:064x}", 11, "a" * 64, 20))]
     with pytest.raises(MalformedError, match="two ways"):
         toc.make(two)
 
@@ -150,14 +150,14 @@ def test_one_object_has_one_description():
 @given(HASHES)
 def test_names_round_trip(sha256):
     names = Names("r0")
-    assert names.object(sha256) == f"v1/r0/obj/{sha256[:2]}/{sha256}"
-    assert names.object_hash(names.object(sha256)) == sha256
-    assert names.object_hash(f"v1/r1/obj/{sha256[:2]}/{sha256}") is None
-    key = names.manifest(sha256, sha256[:40])
+    assert names.object_key(sha256) == f"v1/r0/obj/{sha256[:2]}/{sha256}"
+    assert names.parse_object_key(names.object_key(sha256)) == sha256
+    assert names.parse_object_key(f"v1/r1/obj/{sha256[:2]}/{sha256}") is None
+    key = names.manifest_key(sha256, sha256[:40])
     assert key == f"v1/r0/man/{sha256[:16]}/{sha256[:40]}.json"
-    assert names.manifest_commit(key) == sha256[:40]
-    assert names.manifest_commit(key + "x") is None
-    assert names.object_hash(key) is None
+    assert names.parse_manifest_key(key) == sha256[:40]
+    assert names.parse_manifest_key(key + "x") is None
+    assert names.parse_object_key(key) is None
 
 
 def test_names_take_nothing_else():
@@ -165,6 +165,6 @@ def test_names_take_nothing_else():
         with pytest.raises(UsageError):
             Names(bad)
     with pytest.raises(UsageError):
-        Names("r0").object("../../x")
+        Names("r0").object_key("../../x")
     with pytest.raises(UsageError):
-        Names("r0").manifest("f" * 64, "HEAD")
+        Names("r0").manifest_key("f" * 64, "HEAD")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from gitindex.errors import RemoteDenied, RemoteUnavailable
-from gitindex.remote.probe import Search
+from gitindex.remote.probe import ManifestSearch
 from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
 from tests.remote.made import IMPATIENT, NAMES
 from tests.remote.memory import MemoryTransport
@@ -42,21 +42,21 @@ class Scripted(MemoryTransport):
 
 
 def key(position: int) -> str:
-    return NAMES.manifest(FINGERPRINT, COMMITS[position])
+    return NAMES.manifest_key(FINGERPRINT, COMMITS[position])
 
 
-def search(transport) -> Search:
-    return Search(transport, NAMES, FINGERPRINT, patience=IMPATIENT)
+def search(transport) -> ManifestSearch:
+    return ManifestSearch(transport, NAMES, FINGERPRINT, timeouts=IMPATIENT)
 
 
 def positions(transport, commits=COMMITS) -> list[int]:
-    return [found.position for found in search(transport).candidates(commits)]
+    return [found.position for found in search(transport).find_manifests(commits)]
 
 
 def test_nearest_first_on_every_remote(remote):
     for position in (40, 3, 5):
         remote.transport.put(key(position), b"manifest %d" % position)
-    found = list(search(remote.transport).candidates(COMMITS[:64]))
+    found = list(search(remote.transport).find_manifests(COMMITS[:64]))
     assert [(one.position, one.commit, one.envelope) for one in found] == [
         (position, COMMITS[position], b"manifest %d" % position) for position in (3, 5, 40)
     ]
@@ -65,7 +65,7 @@ def test_nearest_first_on_every_remote(remote):
 def test_no_more_is_asked_than_needed():
     transport = Scripted()
     transport.put(key(3), b"m")
-    assert next(search(transport).candidates(COMMITS)).position == 3
+    assert next(search(transport).find_manifests(COMMITS)).position == 3
     assert len(transport.asked) == 32
 
 
@@ -88,9 +88,9 @@ def test_probing_goes_on_where_listing_is_refused():
 def test_nothing_published_is_an_empty_answer_and_is_not_remembered():
     transport = Scripted()
     one = search(transport)
-    assert list(one.candidates(COMMITS)) == []
+    assert list(one.find_manifests(COMMITS)) == []
     transport.put(key(0), b"m")
-    assert [found.position for found in one.candidates(COMMITS)] == [0]
+    assert [found.position for found in one.find_manifests(COMMITS)] == [0]
 
 
 def test_one_failing_probe_is_skipped():

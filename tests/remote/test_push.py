@@ -8,17 +8,17 @@ import pytest
 
 from gitindex.errors import IntegrityError, OutcomeUnknown, RemoteDenied, Untrusted
 from gitindex.remote import fetch_plan, publisher, upload
-from gitindex.remote.probe import Search
-from gitindex.remote.stored_objects import Packed
-from gitindex.remote.transport import Put, get
-from gitindex.remote.upload import Outgoing, Sent
+from gitindex.remote.probe import ManifestSearch
+from gitindex.remote.stored_objects import PackedArtifact
+from gitindex.remote.transport import PutOutcome, get
+from gitindex.remote.upload import PendingUpload, UploadOutcome
 from gitindex.trust import envelope as envelopes
 from gitindex.trust.verify import TrustPolicy, verify
 from tests.remote.made import CI, FILES, NAMES, POLICY, artifacts, publish, receive, staged
 from tests.remote.memory import MemoryTransport
 from tests.trust.made import binding, signed, signing_key
 
-MANIFEST = NAMES.manifest("f" * 64, binding().commit)
+MANIFEST = NAMES.manifest_key("f" * 64, binding().commit)
 NEW = signing_key("new ci")
 
 
@@ -26,9 +26,9 @@ def test_second_push_sends_nothing(remote, tmp_path):
     _, first = publish(remote.transport, tmp_path)
     before = get(remote.transport, MANIFEST, max_bytes=65536)
     _, second = publish(remote.transport, tmp_path)
-    assert first.objects[Sent.CREATED] == len(FILES) + 1
+    assert first.objects[UploadOutcome.CREATED] == len(FILES) + 1
     assert second.sent_bytes == 0
-    assert second.objects[Sent.REUSED] == len(FILES) + 1
+    assert second.objects[UploadOutcome.REUSED] == len(FILES) + 1
     assert get(remote.transport, MANIFEST, max_bytes=65536) == before
 
 
@@ -78,7 +78,7 @@ def test_killed_before_each_write_nothing_refers_to_it(tmp_path, writes):
     transport = Dies(writes)
     with pytest.raises(Killed):
         publish(transport, tmp_path)
-    assert list(transport.list(NAMES.manifests)) == []
+    assert list(transport.list(NAMES.manifests_prefix)) == []
     transport.left = -1
     claim, _ = publish(transport, tmp_path)
     receive(transport, claim, tmp_path)
@@ -90,8 +90,8 @@ def test_a_genuine_manifest_under_another_commit_is_refused(remote, tmp_path):
     publish(remote.transport, tmp_path)
     other = binding(commit="b" * 40, tree="e" * 40)
     genuine = get(remote.transport, MANIFEST, max_bytes=65536)
-    remote.transport.put(NAMES.manifest("f" * 64, other.commit), genuine)
-    found = next(Search(remote.transport, NAMES, "f" * 64).candidates([other.commit]))
+    remote.transport.put(NAMES.manifest_key("f" * 64, other.commit), genuine)
+    found = next(ManifestSearch(remote.transport, NAMES, "f" * 64).find_manifests([other.commit]))
     with pytest.raises(Untrusted) as caught:
         verify(found.envelope, POLICY, other)
     assert caught.value.detail["binding"] == "commit"
@@ -99,10 +99,12 @@ def test_a_genuine_manifest_under_another_commit_is_refused(remote, tmp_path):
 
 def test_a_damaged_object_is_healed(remote, tmp_path):
     claim, _ = publish(remote.transport, tmp_path)
-    victim = next(e.key for e in remote.transport.list(NAMES.objects) if not e.key.endswith(claim.toc.sha256))
+    victim = next(
+        e.key for e in remote.transport.list(NAMES.objects_prefix) if not e.key.endswith(claim.toc.sha256)
+    )
     remote.transport.put(victim, b"truncated")
     _, again = publish(remote.transport, tmp_path)
-    assert again.objects[Sent.REPLACED] == 1
+    assert again.objects[UploadOutcome.REPLACED] == 1
     receive(remote.transport, claim, tmp_path)
     assert staged(tmp_path) == FILES
 
@@ -110,15 +112,17 @@ def test_a_damaged_object_is_healed(remote, tmp_path):
 def test_progress_and_duplicates(tmp_path):
     transport = MemoryTransport()
     seen = []
-    one = Outgoing("v1/r0/obj/aa/x", 3, b"abc")
+    one = PendingUpload("v1/r0/obj/aa/x", 3, b"abc")
     done = upload.upload(transport, [one, one], on_progress=seen.append)
-    assert done.objects == {Sent.CREATED: 1, Sent.REUSED: 0, Sent.REPLACED: 0}
+    assert done.objects == {UploadOutcome.CREATED: 1, UploadOutcome.REUSED: 0, UploadOutcome.REPLACED: 0}
     assert seen == [(1, 1, 3, 3)]
 
 
 def test_present(remote):
     remote.transport.put("v1/r0/obj/aa/x", b"abc")
-    assert upload.present(remote.transport, ["v1/r0/obj/aa/x", "v1/r0/obj/aa/y"]) == {"v1/r0/obj/aa/x": 3}
+    assert upload.find_existing(remote.transport, ["v1/r0/obj/aa/x", "v1/r0/obj/aa/y"]) == {
+        "v1/r0/obj/aa/x": 3
+    }
 
 
 def test_upload_goes_on_where_head_is_refused():
@@ -127,7 +131,7 @@ def test_upload_goes_on_where_head_is_refused():
             raise RemoteDenied("403")
 
     transport = Blind()
-    upload.upload(transport, [Outgoing("v1/r0/obj/aa/x", 3, b"abc")])
+    upload.upload(transport, [PendingUpload("v1/r0/obj/aa/x", 3, b"abc")])
     assert get(transport, "v1/r0/obj/aa/x", max_bytes=3) == b"abc"
 
 
@@ -138,14 +142,14 @@ def test_upload_goes_on_where_head_is_refused():
 def test_a_manifest_nobody_trusts_is_replaced(there):
     transport = MemoryTransport()
     transport.put(MANIFEST, there)
-    assert publisher.publish_manifest(transport, NAMES, signed(CI), POLICY, binding()) is Put.CREATED
+    assert publisher.publish_manifest(transport, NAMES, signed(CI), POLICY, binding()) is PutOutcome.CREATED
     verify(get(transport, MANIFEST, max_bytes=65536), POLICY, binding())
 
 
 def test_an_equal_manifest_stays():
     transport = MemoryTransport()
     transport.put(MANIFEST, signed(CI, builder="another machine"))
-    assert publisher.publish_manifest(transport, NAMES, signed(CI), POLICY, binding()) is Put.EXISTS
+    assert publisher.publish_manifest(transport, NAMES, signed(CI), POLICY, binding()) is PutOutcome.EXISTS
 
 
 def test_resigning_after_a_leak():
@@ -153,7 +157,7 @@ def test_resigning_after_a_leak():
     transport = MemoryTransport()
     transport.put(MANIFEST, signed(CI))
     policy = TrustPolicy((CI.public, NEW.public), frozenset({CI.public.id}))
-    assert publisher.publish_manifest(transport, NAMES, signed(NEW), policy, binding()) is Put.CREATED
+    assert publisher.publish_manifest(transport, NAMES, signed(NEW), policy, binding()) is PutOutcome.CREATED
     assert verify(get(transport, MANIFEST, max_bytes=65536), policy, binding()).signers == (NEW.public,)
 
 
@@ -178,7 +182,7 @@ def test_a_lost_answer_is_settled_by_reading_back(landed):
         return publisher.publish_manifest(Loses(), NAMES, signed(CI), POLICY, binding())
 
     if landed:
-        assert attempt() is Put.CREATED
+        assert attempt() is PutOutcome.CREATED
     else:
         with pytest.raises(OutcomeUnknown):
             attempt()
@@ -189,8 +193,8 @@ def test_a_lost_answer_is_settled_by_reading_back(landed):
 
 def test_push_plan_reuses_what_is_known_and_there(tmp_path):
     made = artifacts(tmp_path)
-    known = {one.sha256: Packed(f"{n:064x}", 10, one.sha256, one.size) for n, one in enumerate(made)}
-    keys = [NAMES.object(f"{n:064x}") for n in range(3)]
+    known = {one.sha256: PackedArtifact(f"{n:064x}", 10, one.sha256, one.size) for n, one in enumerate(made)}
+    keys = [NAMES.object_key(f"{n:064x}") for n in range(3)]
     plan = publisher.plan_push(made, known, {keys[0]: 10, keys[1]: 9}, NAMES)
     assert [entry.path for entry in plan.reuse] == [made[0].path]
     assert plan.pack == (made[1], made[2])
@@ -224,7 +228,7 @@ def test_rotation_travels_with_a_push():
     transport = MemoryTransport()
     transport.put(MANIFEST, signed(CI))
     dual = signed(CI, NEW, successors=(NEW.public,))
-    assert publisher.publish_manifest(transport, NAMES, dual, POLICY, binding()) is Put.CREATED
+    assert publisher.publish_manifest(transport, NAMES, dual, POLICY, binding()) is PutOutcome.CREATED
     found = verify(get(transport, MANIFEST, max_bytes=65536), POLICY, binding())
     assert found.successors == (NEW.public,)
     assert len(envelopes.decode(dual).signatures) == 2

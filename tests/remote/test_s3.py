@@ -11,10 +11,10 @@ import pytest
 from gitindex.errors import OutcomeUnknown, RemoteDenied, RemoteUnavailable, UsageError
 from gitindex.remote import upload
 from gitindex.remote.connect import open_transport
-from gitindex.remote.probe import Search
-from gitindex.remote.transport import Put, RemoteOptions, get
+from gitindex.remote.probe import ManifestSearch
+from gitindex.remote.transport import PutOutcome, RemoteOptions, get
 from gitindex.remote.transports import s3
-from gitindex.remote.upload import Outgoing, Sent
+from gitindex.remote.upload import PendingUpload, UploadOutcome
 from tests.remote.faults import FaultProxy
 from tests.remote.made import IMPATIENT, NAMES, publish
 from tests.remote.servers import BUCKET, client
@@ -27,7 +27,7 @@ KEY = "v1/r0/obj/aa/thing"
 def test_exists_in_two_spellings(faulty, status):
     proxy, transport = faulty
     proxy.add("status", method="PUT", status=status)
-    assert transport.put_if_absent(KEY, b"new") is Put.EXISTS
+    assert transport.put_if_absent(KEY, b"new") is PutOutcome.EXISTS
 
 
 def test_conflict_is_retried_by_us(moto_server, connect):
@@ -35,7 +35,7 @@ def test_conflict_is_retried_by_us(moto_server, connect):
     with FaultProxy(moto_server.endpoint) as proxy:
         transport = connect(moto_server, endpoint=proxy.endpoint, attempts=3)
         proxy.add("status", method="PUT", status=409, times=2)
-        assert transport.put_if_absent(KEY, b"new") is Put.CREATED
+        assert transport.put_if_absent(KEY, b"new") is PutOutcome.CREATED
         assert get(transport, KEY, max_bytes=10) == b"new"
 
 
@@ -47,16 +47,16 @@ def test_lasting_conflict_is_settled_by_asking(faulty):
     proxy.rules.clear()
     transport.put(KEY, b"theirs")
     proxy.add("status", method="PUT", status=409)
-    assert transport.put_if_absent(KEY, b"new") is Put.EXISTS
+    assert transport.put_if_absent(KEY, b"new") is PutOutcome.EXISTS
 
 
 def test_without_conditional_writes_head_decides(faulty):
     """501: HEAD, then a plain PUT."""
     proxy, transport = faulty
     proxy.add("status", method="PUT", status=501, times=1)
-    assert transport.put_if_absent(KEY, b"new") is Put.CREATED
+    assert transport.put_if_absent(KEY, b"new") is PutOutcome.CREATED
     proxy.add("status", method="PUT", status=501, times=1)
-    assert transport.put_if_absent(KEY, b"newer") is Put.EXISTS
+    assert transport.put_if_absent(KEY, b"newer") is PutOutcome.EXISTS
     assert get(transport, KEY, max_bytes=10) == b"new"
 
 
@@ -73,8 +73,8 @@ def test_a_lost_answer_is_an_unknown_outcome(faulty, forward):
 def test_upload_settles_a_lost_answer_by_asking(faulty, forward):
     proxy, transport = faulty
     proxy.add("reset", method="PUT", forward=forward, times=1)
-    done = upload.upload(transport, [Outgoing(KEY, 3, b"new")], patience=IMPATIENT)
-    assert done.objects[Sent.CREATED] == 1
+    done = upload.upload(transport, [PendingUpload(KEY, 3, b"new")], timeouts=IMPATIENT)
+    assert done.objects[UploadOutcome.CREATED] == 1
     assert get(transport, KEY, max_bytes=10) == b"new"
     assert len([method for method, _ in proxy.requests if method == "PUT"]) == (1 if forward else 2)
 
@@ -210,7 +210,7 @@ def role(moto_server, connect):
 def test_reader_cannot_write(moto_server, connect, role, tmp_path):
     publish(connect(moto_server, prefix="iam1"), tmp_path)
     reader = role(READ, LIST, prefix="iam1")
-    assert list(Search(reader, NAMES, "f" * 64).candidates(["a" * 40, binding().commit]))
+    assert list(ManifestSearch(reader, NAMES, "f" * 64).find_manifests(["a" * 40, binding().commit]))
     for call in (lambda: reader.put(KEY, b"x"), lambda: reader.put_if_absent(KEY, b"x")):
         with pytest.raises(RemoteDenied, match=WRITE):
             call()
@@ -222,7 +222,7 @@ def test_publisher_cannot_delete(role, tmp_path):
     publisher = role(READ, LIST, WRITE, prefix="iam2")
     publish(publisher, tmp_path)
     with pytest.raises(RemoteDenied, match=DELETE) as caught:
-        publisher.delete(NAMES.manifest("f" * 64, binding().commit))
+        publisher.delete(NAMES.manifest_key("f" * 64, binding().commit))
     assert caught.value.exit_code == 6
 
 
@@ -231,5 +231,5 @@ def test_missing_list_permission_is_diagnosed(moto_server, connect, role, tmp_pa
     publish(connect(moto_server, prefix="iam3"), tmp_path)
     blind = role(WRITE, prefix="iam3")
     with pytest.raises(RemoteDenied, match=LIST) as caught:
-        list(Search(blind, NAMES, "f" * 64).candidates([binding().commit, "a" * 40]))
+        list(ManifestSearch(blind, NAMES, "f" * 64).find_manifests([binding().commit, "a" * 40]))
     assert LIST in caught.value.hint

@@ -13,7 +13,7 @@ import pytest
 from gitindex.errors import RemoteDenied, RemoteMissing, RemoteUnavailable
 from gitindex.remote.transport import get
 from gitindex.remote.transports import s3signed, signature
-from gitindex.remote.transports.signature import Static
+from gitindex.remote.transports.signature import StaticCredentials
 from tests.remote.faults import FaultProxy, Rule
 
 KEY = "v1/obj/aa/bb"
@@ -29,7 +29,9 @@ def test_signatures_equal_botocores(token):
 
     now = datetime(2026, 11, 16, 12, 30, 1, tzinfo=UTC)
     path = "/bucket/team/v1/obj/aa/0123.json"
-    ours = signature.headers(Static("key", "secret", token, "eu-west-3"), "localhost:9000", path, now)
+    ours = signature.sign_headers(
+        StaticCredentials("key", "secret", token, "eu-west-3"), "localhost:9000", path, now
+    )
     empty = {"X-Amz-Content-SHA256": ours["x-amz-content-sha256"]}
     request = AWSRequest("GET", f"http://localhost:9000{path}", headers=empty)
     with mock.patch("botocore.auth.get_current_datetime", return_value=now.replace(tzinfo=None)):
@@ -48,10 +50,12 @@ def test_signatures_equal_botocores(token):
     ],
 )
 def test_anything_unusual_is_left_to_boto3(unusual):
-    assert signature.static({**KEYS, **unusual}, ENDPOINT) is None
-    assert signature.static(KEYS, "") is None
-    found = signature.static({**KEYS, "AWS_REGION": "eu-west-1", "AWS_CA_BUNDLE": "ca.pem"}, ENDPOINT)
-    assert found == Static("key", "secret", "", "eu-west-1", "ca.pem")
+    assert signature.read_credentials({**KEYS, **unusual}, ENDPOINT) is None
+    assert signature.read_credentials(KEYS, "") is None
+    found = signature.read_credentials(
+        {**KEYS, "AWS_REGION": "eu-west-1", "AWS_CA_BUNDLE": "ca.pem"}, ENDPOINT
+    )
+    assert found == StaticCredentials("key", "secret", "", "eu-west-1", "ca.pem")
     assert "secret" not in repr(found)
 
 
@@ -76,10 +80,10 @@ def test_wrong_secret_and_unknown_certificate(rclone_server, connect, monkeypatc
 
 
 def test_no_such_bucket_and_nobody_there(moto_server, connect):
-    static = Static("key", "secret", "", "us-east-1")
+    static = StaticCredentials("key", "secret", "", "us-east-1")
     options = mock.Mock(endpoint=moto_server.endpoint, attempts=1, connect_timeout=1.0, read_timeout=1.0)
     with pytest.raises(RemoteUnavailable, match="no such bucket"):
-        s3signed.Reader("s3://missing-bucket/x", static, options).start(KEY, 0)
+        s3signed.SignedReader("s3://missing-bucket/x", static, options).open_body(KEY, 0)
     nobody = connect(moto_server, endpoint="http://127.0.0.1:9", signed=True, attempts=2)
     with pytest.raises(RemoteUnavailable, match="refused"):
         get(nobody, KEY, max_bytes=10)

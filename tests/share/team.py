@@ -25,12 +25,12 @@ from gitindex.ops.sharing.push import PushOptions, PushReport, push
 from gitindex.ops.sharing.trusted_keys import PinRequest
 from gitindex.remote.connect import open_transport
 from gitindex.remote.remote_layout import Names
-from gitindex.remote.transport import Patience, RemoteOptions, Transport, get
+from gitindex.remote.transport import RemoteOptions, Timeouts, Transport, get
 from gitindex.trust import keys
 from tests import harness
 from tests.gitrepo import GitRepo
 
-RESTLESS = Patience(attempts=3, back_off=0.0)  # no pauses; deadlines as for users, the machine may be busy
+RESTLESS = Timeouts(attempts=3, back_off=0.0)  # no pauses; deadlines as for users, the machine may be busy
 FILES = {
     "a.py": "import b\n\n\ndef alpha(x):\n    return b.beta(x) + 1\n",
     "b.py": "def beta(x):\n    return x * 2\n",

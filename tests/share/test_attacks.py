@@ -31,13 +31,13 @@ class Attacker:
         self.team = team
         self.transport: Transport = team.transport
         self.manifests = {
-            team.names.manifest_commit(entry.key): entry.key
-            for entry in self.transport.list(team.names.manifests)
+            team.names.parse_manifest_key(entry.key): entry.key
+            for entry in self.transport.list(team.names.manifests_prefix)
         }
         self.manifest = self.manifests[commit]
         self.envelope = envelopes.decode(self.get(self.manifest))
         self.claim = claims.decode(self.envelope.payload, limit=1 << 16)
-        self.toc_key = team.names.object(self.claim.toc.sha256)
+        self.toc_key = team.names.object_key(self.claim.toc.sha256)
         self.table = toc.decode(unpacked(self.get(self.toc_key)))
 
     def get(self, key: str) -> bytes:
@@ -50,7 +50,7 @@ class Attacker:
     def object(self, suffix: str) -> str:
         """Of the newest segment: older ones may be here already."""
         found = next(entry for entry in reversed(self.table.entries) if entry.path.endswith(suffix))
-        return self.team.names.object(found.packed.sha256)
+        return self.team.names.object_key(found.packed.sha256)
 
     def sign(self, claim: SnapshotClaim, *signers: SigningKey) -> None:
         self.put(self.manifest, envelopes.encode(envelopes.sign(claims.encode(claim), signers)))
@@ -62,9 +62,9 @@ class Attacker:
         """Sign another table with the publisher's own key: what a broken or malicious publisher could do."""
         for data in files.values():
             packed, stored = stored_objects.pack_bytes(data)
-            self.put(self.team.names.object(packed.sha256), stored)
+            self.put(self.team.names.object_key(packed.sha256), stored)
         reference, stored = toc.pack(table)
-        self.put(self.team.names.object(reference.sha256), stored)
+        self.put(self.team.names.object_key(reference.sha256), stored)
         self.sign(replace(self.claim, toc=reference, totals=table.totals), self.ci())
 
 
@@ -168,7 +168,7 @@ def escaping_path(attacker: Attacker) -> None:
     packed, _ = stored_objects.pack_bytes(b"evil\n")
     entries = [*attacker.table.entries, TocEntry("ACTIVE_SNAPSHOT", packed)]
     manifest = next(one for one in entries if one.path == portable.NAME)
-    described = json.loads(unpacked(attacker.get(attacker.team.names.object(manifest.packed.sha256))))
+    described = json.loads(unpacked(attacker.get(attacker.team.names.object_key(manifest.packed.sha256))))
     described["lexical"]["artifacts"].append(
         {"path": "ACTIVE_SNAPSHOT", "size_bytes": packed.raw_size, "sha256": packed.raw_sha256}
     )
@@ -281,7 +281,7 @@ def test_a_name_taken_by_other_bytes_is_not_replaced(team: Team):
     evil = b'{"path_key": "evil"}\n'
     packed, _ = stored_objects.pack_bytes(evil)
     manifest = next(one for one in attacker.table.entries if one.path == portable.NAME)
-    text = unpacked(attacker.get(team.names.object(manifest.packed.sha256))).decode()
+    text = unpacked(attacker.get(team.names.object_key(manifest.packed.sha256))).decode()
     data = json.loads(text)
     for segment in data["segments"]:
         for item in segment["artifacts"]:

@@ -101,8 +101,8 @@ def test_shards_on_the_command_line(shell: Team):
 def test_sharing_commands_start_without_heavy_imports(shell: Team):
     """UI-3: a directory as remote needs no boto3; trust needs no engine at all."""
     code = (
-        "import sys\nfrom gitindex.cli.boundary import guarded\nfrom gitindex.cli.main import group\n"
-        "guarded(group, sys.argv[1:])\n"
+        "import sys\nfrom gitindex.cli.boundary import run_command\nfrom gitindex.cli.main import group\n"
+        "run_command(group, sys.argv[1:])\n"
         "heavy = {'boto3', 'lancedb', 'torch', 'mcp', 'lance', 'tantivy', 'pyarrow'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )

@@ -11,7 +11,7 @@ import pytest
 from gitindex.errors import GitindexError
 from gitindex.ops.sharing import remote_session, trusted_keys
 from gitindex.ops.sharing.trusted_keys import PinRequest
-from gitindex.remote.transport import Patience, RemoteOptions
+from gitindex.remote.transport import RemoteOptions, Timeouts
 from tests.gitrepo import GitRepo
 from tests.remote.faults import FaultProxy
 from tests.remote.servers import Server
@@ -89,8 +89,8 @@ def test_passing_faults_are_overcome(faulty):
 def forget_ancestors(team: Team, repo: GitRepo) -> None:
     """So that no other snapshot can serve."""
     head = repo.git("rev-parse", "HEAD")
-    for entry in list(team.transport.list(team.names.manifests)):
-        if team.names.manifest_commit(entry.key) != head:
+    for entry in list(team.transport.list(team.names.manifests_prefix)):
+        if team.names.parse_manifest_key(entry.key) != head:
             team.transport.delete(entry.key)
 
 
@@ -98,7 +98,7 @@ def test_a_drip_meets_its_deadline(faulty):
     """A body that never ends trips no read timeout; our own deadline does, and what arrived is kept."""
     team, repo, proxy = faulty
     proxy.add("slow", path="/obj/", drip=0.05)
-    hasty = Patience(attempts=2, back_off=0.0, object_seconds=0.2, bytes_per_second=1 << 20)
+    hasty = Timeouts(attempts=2, back_off=0.0, object_seconds=0.2, bytes_per_second=1 << 20)
     before = team.store()
     with pytest.raises(GitindexError) as failed:
         team.fetch(repo, replace(team.mate, endpoint=proxy.endpoint), patience=hasty)

@@ -124,14 +124,14 @@ def test_a_forged_snapshot_elsewhere_is_no_base(team: Team):
     runner = on_runner(team, repo)
     fingerprint = open_build_area(repo.root, runner.ci, "HEAD")[0].fingerprint
     transport, names = team.transport, team.names
-    genuine = team.objects()[names.manifest(fingerprint, old)]
-    transport.delete(names.manifest(fingerprint, old))
-    transport.put(names.manifest(fingerprint, "1" * 40), genuine)
+    genuine = team.objects()[names.manifest_key(fingerprint, old)]
+    transport.delete(names.manifest_key(fingerprint, old))
+    transport.put(names.manifest_key(fingerprint, "1" * 40), genuine)
     made = runner.build()
     assert (made.base, made.base_commit) == ("none", None)
     assert "signed commit" in made.note
-    transport.delete(names.manifest(fingerprint, "1" * 40))
-    transport.put(names.manifest(fingerprint, old), genuine)
+    transport.delete(names.manifest_key(fingerprint, "1" * 40))
+    transport.put(names.manifest_key(fingerprint, old), genuine)
     keys.generate(runner.where / "other", "stranger")
     stranger = replace(runner.ci, home=team.where / "ci3", signing_key_file=str(runner.where / "other"))
     made = runner.build(environment=stranger)

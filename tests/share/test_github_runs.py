@@ -91,7 +91,7 @@ class GitHub:
 
     def published(self) -> set[str]:
         """Commits with a manifest on the server."""
-        return {commit for key in self.team.objects() if (commit := self.team.names.manifest_commit(key))}
+        return {commit for key in self.team.objects() if (commit := self.team.names.parse_manifest_key(key))}
 
 
 @pytest.fixture

@@ -52,7 +52,9 @@ def test_kill_leaves_old_or_new(team: Team, verb: str, step: str):
     assert kill_at(step, verb, team, repo) == -signal.SIGKILL, f"{verb} never reached {step}"
     if verb == "push":
         repo.git("pull", "-q")
-        published = [team.names.manifest_commit(one.key) for one in team.transport.list(team.names.manifests)]
+        published = [
+            team.names.parse_manifest_key(one.key) for one in team.transport.list(team.names.manifests_prefix)
+        ]
         assert (repo.git("rev-parse", "HEAD") in published) == (step == "push.done")
         assert team.push().status == "ok"
     else:

@@ -277,8 +277,10 @@ def test_a_snapshot_that_is_not_the_commit_is_stopped(team: Team):
 def test_condemned_objects_are_written_again(team: Team):
     """RE-7: a publisher that needs what a collection condemned makes it young again."""
     team.publish()
-    condemned = frozenset(entry.key for entry in team.transport.list(team.names.objects))
-    team.transport.put(team.names.mark, collection.gcplan.encode_mark(collection.gcplan.Mark(1.0, condemned)))
+    condemned = frozenset(entry.key for entry in team.transport.list(team.names.objects_prefix))
+    team.transport.put(
+        team.names.mark_key, collection.gcplan.encode_mark(collection.gcplan.Mark(1.0, condemned))
+    )
     done = team.push()
     assert done.objects["uploaded"] == len(condemned)
 
@@ -291,7 +293,7 @@ def test_a_damaged_build_is_not_pushed(team: Team):
     with pytest.raises(GitindexError) as refused:
         team.push()
     assert refused.value.exit_code == 4
-    assert list(team.transport.list(team.names.manifests)) == []
+    assert list(team.transport.list(team.names.manifests_prefix)) == []
 
 
 def test_builds_are_compacted_before_readers_have_to(team: Team):

@@ -117,7 +117,7 @@ def test_a_stranger_cannot_append_a_successor(team: Team):
     team.publish()
     repo = team.clone()
     team.trust(repo)
-    key = next(entry.key for entry in team.transport.list(team.names.manifests))
+    key = next(entry.key for entry in team.transport.list(team.names.manifests_prefix))
     data = envelopes.decode(team.objects()[key])
     team.transport.put(key, envelopes.encode(envelopes.add_signatures(data, [signing_key("mallory")])))
     assert team.fetch(repo).rotated == ()

@@ -28,7 +28,7 @@ from gitindex.model.manifest import (
 )
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.remote import collection_plan, toc
-from gitindex.remote.stored_objects import Packed
+from gitindex.remote.stored_objects import PackedArtifact
 from gitindex.remote.toc import TocEntry
 from gitindex.scip import symbol_strings
 from gitindex.scip.reader import IndexFile
@@ -231,7 +231,7 @@ def published(_: Path) -> Mapping[str, Any]:
 
 
 def table_of_contents(_: Path) -> Mapping[str, Any]:
-    packed = Packed("1" * 64, 10, "2" * 64, 20)
+    packed = PackedArtifact("1" * 64, 10, "2" * 64, 20)
     return {"bytes": toc.encode(toc.make([TocEntry("b", packed), TocEntry("a", packed)]))}
 
 

@@ -23,9 +23,9 @@ from gitindex.ops.sharing.published_snapshots import PublishedSnapshot
 from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.remote import fetch_plan
 from gitindex.remote.download import download
-from gitindex.remote.stored_objects import Packed
+from gitindex.remote.stored_objects import PackedArtifact
 from gitindex.remote.toc import Toc
-from gitindex.remote.transport import OnProgress, Patience
+from gitindex.remote.transport import OnProgress, Timeouts
 from gitindex.store import atomic, install_snapshot, integrity, manifests, ownership, steps
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
@@ -54,7 +54,7 @@ class SnapshotDownloader:
     area: Path
     stores: tuple[Layout, ...]
     on_progress: OnProgress = lambda _: None
-    patience: Patience | None = None
+    patience: Timeouts | None = None
 
     def download(self, published: PublishedSnapshot) -> DownloadedSnapshot:
         """Raises IntegrityError (try the next ancestor), RemoteUnavailable, RemoteDenied, StorageFull."""
@@ -86,7 +86,7 @@ class SnapshotDownloader:
                 plan.download,
                 partials,
                 on_progress=self.on_progress,
-                patience=self.patience,
+                timeouts=self.patience,
             )
         except RemoteMissing as error:
             raise IntegrityError(
@@ -187,7 +187,7 @@ def _verify_reusable(verifier: Verifier, artifact: Artifact, reuse_folder: Path 
     return reuse_folder / artifact.sha256
 
 
-def _has_content(path: Path, packed: Packed) -> bool:
+def _has_content(path: Path, packed: PackedArtifact) -> bool:
     return path.is_file() and integrity.hash_file(path) == (packed.raw_sha256, packed.raw_size)
 
 

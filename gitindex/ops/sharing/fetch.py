@@ -29,7 +29,7 @@ from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_locked import locked_sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.ops.syncing.sync_report import SyncReport
-from gitindex.remote.transport import OnProgress, Patience
+from gitindex.remote.transport import OnProgress, Timeouts
 from gitindex.store import log, manifests, publish, steps, stores
 from gitindex.store.layout import Layout
 from gitindex.store.lease import Lease
@@ -42,7 +42,7 @@ class FetchOptions:
     rev: str = "HEAD"
     allow_degraded: bool = False
     workers: int = 0
-    patience: Patience | None = None
+    patience: Timeouts | None = None
 
 
 def fetch(

@@ -14,7 +14,7 @@ from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError, 
 from gitindex.git.history import apart
 from gitindex.git.repo import ancestors, is_known
 from gitindex.ops.sharing.remote_session import RemoteSession
-from gitindex.remote.probe import Search
+from gitindex.remote.probe import ManifestSearch
 from gitindex.trust.claim import SnapshotClaim
 from gitindex.trust.verify import VerifiedClaim, verify
 
@@ -55,7 +55,7 @@ class PublishedFinder:
         """Raises what a search raises (RemoteUnavailable, RemoteDenied), never an Untrusted."""
         history = ancestors(self.session.repo, commit, self.depth)
         self.searched_count = len(history)
-        search = Search(self.session.transport, self.session.names, self.session.fingerprint)
+        search = ManifestSearch(self.session.transport, self.session.names, self.session.fingerprint)
         yield from self._verify_all(search, history)
         if self.search_outside_history:
             yield from self._verify_all(
@@ -64,10 +64,10 @@ class PublishedFinder:
         self.refusals += [error for error in search.failures if isinstance(error, GitindexError)]
 
     def _verify_all(
-        self, search: Search, commits: Sequence[str], *, outside_history: bool = False
+        self, search: ManifestSearch, commits: Sequence[str], *, outside_history: bool = False
     ) -> Iterator[PublishedSnapshot]:
         make_binding = self.session.binding_outside_history if outside_history else self.session.binding
-        for unverified in search.candidates(commits):
+        for unverified in search.find_manifests(commits):
             try:
                 trusted = verify(unverified.envelope, self.session.policy, make_binding(unverified.commit))
             except (Untrusted, IncompatibleVersion) as error:
@@ -75,11 +75,11 @@ class PublishedFinder:
                 continue
             yield PublishedSnapshot(unverified.commit, trusted, outside_history)
 
-    def _list_outside_history(self, search: Search, commit: str, history: Sequence[str]) -> list[str]:
+    def _list_outside_history(self, search: ManifestSearch, commit: str, history: Sequence[str]) -> list[str]:
         """Published commits that are no ancestors. First those that are not even in this clone, the newest publication
         first: a branch has left them behind, and a fresh clone never saw them. Then the nearest."""
         searched, repo = frozenset(history), self.session.repo
-        others = [other for other in search.published() if other not in searched][:_MAX_OUTSIDE]
+        others = [other for other in search.list_published() if other not in searched][:_MAX_OUTSIDE]
         in_clone = [one for one in others if is_known(repo, one)]
         left_behind = [one for one in others if one not in in_clone]
         return [*left_behind, *sorted(in_clone, key=lambda one: apart(repo, one, commit))]

@@ -14,7 +14,7 @@ from gitindex.config import Environment
 from gitindex.ops.sharing import push_checks, remote_session, signing_keys
 from gitindex.ops.sharing.build_area import find_build, open_build_area
 from gitindex.ops.sharing.upload_snapshot import Publication
-from gitindex.remote.transport import OnProgress, Patience
+from gitindex.remote.transport import OnProgress, Timeouts
 from gitindex.store.integrity import Verifier
 from gitindex.store.readers import ReadersLock
 from gitindex.trust.keys import load_private
@@ -29,7 +29,7 @@ class PushOptions:
     branches: tuple[str, ...] = ()  # besides those of the commit's settings, or the default one
     default_branch: str = ""  # what it is called, where the clone does not say
     successors: tuple[Path, ...] = ()  # private keys to hand over to (RE-5)
-    patience: Patience | None = None
+    patience: Timeouts | None = None
 
 
 @dataclass(frozen=True, slots=True)

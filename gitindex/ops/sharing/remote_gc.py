@@ -60,8 +60,8 @@ def remote_gc(
     )
     kept_commits = frozenset(newest(codebase.repo, keep))
     transport, names = session.transport, session.names
-    stock = collection.take_stock(transport, names)
-    now = collection.remote_now(transport, names) if not dry_run else time.time()
+    stock = collection.read_inventory(transport, names)
+    now = collection.read_remote_clock(transport, names) if not dry_run else time.time()
     plan = collection_plan.plan(
         stock,
         collection.read_mark(transport, names),
@@ -69,7 +69,7 @@ def remote_gc(
         drop=_find_outdated_manifests(session, kept_commits, now - days * 86400),
         grace=grace,
     )
-    collected = collection.Collected(len(plan.drop), len(plan.sweep), plan.freed_bytes, False)
+    collected = collection.RemoteGcResult(len(plan.drop), len(plan.sweep), plan.freed_bytes, False)
     if not dry_run:
         collected = collection.collect(transport, names, plan)
     return RemoteGcReport(
@@ -95,8 +95,8 @@ def _find_outdated_manifests(
     """Manifests of commits that are not among the newest any more, and old themselves."""
     return frozenset(
         entry.key
-        for entry in session.transport.list(session.names.manifests)
-        if (commit := session.names.manifest_commit(entry.key))
+        for entry in session.transport.list(session.names.manifests_prefix)
+        if (commit := session.names.parse_manifest_key(entry.key))
         and commit not in kept_commits
         and entry.modified < cutoff
     )

@@ -19,10 +19,10 @@ from gitindex.ops.sharing.published_snapshots import PublishedFinder
 from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.remote import collection, publisher, toc, upload
 from gitindex.remote.fetch_plan import read_toc
-from gitindex.remote.publisher import Artifact, PushPlan
-from gitindex.remote.stored_objects import Packed
-from gitindex.remote.transport import OnProgress, Patience, Put
-from gitindex.remote.upload import Outgoing, Sent
+from gitindex.remote.publisher import LocalArtifact, PushPlan
+from gitindex.remote.stored_objects import PackedArtifact
+from gitindex.remote.transport import OnProgress, PutOutcome, Timeouts
+from gitindex.remote.upload import PendingUpload, UploadOutcome
 from gitindex.store import steps
 from gitindex.store.layout import Layout
 from gitindex.trust.keys import SigningKey
@@ -55,10 +55,10 @@ class Publication:
     signers: tuple[SigningKey, ...]
     successors: tuple[SigningKey, ...]
     environment: Environment
-    patience: Patience | None
+    patience: Timeouts | None
     transfer: OnProgress
 
-    def publish(self, scratch: Path) -> tuple[Put, Tally]:
+    def publish(self, scratch: Path) -> tuple[PutOutcome, Tally]:
         """Everything to the remote; whether the manifest is new, and what travelled."""
         steps.reach("push.pack")
         plan = self._plan(scratch)
@@ -68,7 +68,7 @@ class Publication:
         reference, toc_bytes = toc.pack(table)
         steps.reach("push.toc")
         tally += self._upload(
-            (Outgoing(self.session.names.object(reference.sha256), reference.size, toc_bytes),)
+            (PendingUpload(self.session.names.object_key(reference.sha256), reference.size, toc_bytes),)
         )
         successor_keys = [key.public for key in self.successors]
         contents = (reference, table.totals)
@@ -82,28 +82,30 @@ class Publication:
             self.session.transport, self.session.names, envelope, self.session.policy, binding
         )
         steps.reach("push.done")
-        return put, tally + Tally((1, len(envelope))) if put is Put.CREATED else tally
+        return put, tally + Tally((1, len(envelope))) if put is PutOutcome.CREATED else tally
 
     def _plan(self, scratch: Path) -> PushPlan:
         data = portable.encode(self.manifest)
         (scratch / portable.NAME).write_bytes(data)
-        files = [Artifact(portable.NAME, scratch / portable.NAME, sha256_hex(data), len(data))]
+        files = [LocalArtifact(portable.NAME, scratch / portable.NAME, sha256_hex(data), len(data))]
         files += [
-            Artifact(artifact.path, self.layout.base / artifact.path, artifact.sha256, artifact.size_bytes)
+            LocalArtifact(
+                artifact.path, self.layout.base / artifact.path, artifact.sha256, artifact.size_bytes
+            )
             for artifact in portable.published_artifacts(self.manifest)
         ]
         packed_objects = self._find_packed_objects()
         object_names = [
-            self.session.names.object(packed_objects[one.sha256].sha256)
+            self.session.names.object_key(packed_objects[one.sha256].sha256)
             for one in files
             if one.sha256 in packed_objects
         ]
-        present_objects = upload.present(self.session.transport, object_names)
+        present_objects = upload.find_existing(self.session.transport, object_names)
         condemned = self._list_condemned()
         reusable = {key: size for key, size in present_objects.items() if key not in condemned}
         return publisher.plan_push(files, packed_objects, reusable, self.session.names)
 
-    def _find_packed_objects(self) -> dict[str, Packed]:
+    def _find_packed_objects(self) -> dict[str, PackedArtifact]:
         """Raw hash → object, from the nearest publication: packing again is only needed for what is new."""
         with suppress(RemoteError, IntegrityError):
             finder = PublishedFinder(self.session, depth=_SEARCH_DEPTH)
@@ -117,16 +119,19 @@ class Publication:
         mark = collection.read_mark(self.session.transport, self.session.names)
         return mark.keys if mark else frozenset()
 
-    def _upload(self, outgoing: tuple[Outgoing, ...]) -> Tally:
+    def _upload(self, outgoing: tuple[PendingUpload, ...]) -> Tally:
         sent = upload.upload(
             self.session.transport,
             outgoing,
             condemned=self._list_condemned(),
             on_progress=self.transfer,
-            patience=self.patience,
+            timeouts=self.patience,
         )
-        uploaded = sum(sent.objects[outcome] for outcome in (Sent.CREATED, Sent.REPLACED))
-        return Tally((uploaded, sent.sent_bytes), (sent.objects[Sent.REUSED], sent.bytes[Sent.REUSED]))
+        uploaded = sum(sent.objects[outcome] for outcome in (UploadOutcome.CREATED, UploadOutcome.REPLACED))
+        return Tally(
+            (uploaded, sent.sent_bytes),
+            (sent.objects[UploadOutcome.REUSED], sent.bytes[UploadOutcome.REUSED]),
+        )
 
 
 def _tally_reused(plan: PushPlan) -> Tally:

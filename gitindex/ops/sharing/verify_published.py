@@ -90,8 +90,10 @@ def verify(
 def _check_objects(session: RemoteSession, published: PublishedSnapshot) -> tuple[int, int]:
     """Every object is there with its signed size. Raises IntegrityError naming the first that is not."""
     table = read_toc(session.transport, session.names, published.claim)
-    expected_sizes = {session.names.object(entry.packed.sha256): entry.packed.size for entry in table.entries}
-    present_sizes = upload.present(session.transport, list(expected_sizes))
+    expected_sizes = {
+        session.names.object_key(entry.packed.sha256): entry.packed.size for entry in table.entries
+    }
+    present_sizes = upload.find_existing(session.transport, list(expected_sizes))
     for key, size in expected_sizes.items():
         if present_sizes.get(key) != size:
             what = (

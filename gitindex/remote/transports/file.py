@@ -23,7 +23,7 @@ from gitindex.errors import (
     StorageFull,
     UsageError,
 )
-from gitindex.remote.transport import Content, Entry, Put, Stream, checked_key
+from gitindex.remote.transport import Content, Entry, PutOutcome, RemoteStream, validate_key
 
 _CHUNK = 256 * 1024
 _TEMPORARY = ".new-"
@@ -36,57 +36,57 @@ class FileTransport:
         self.url = root.as_uri()
 
     @contextmanager
-    def open(self, key: str, *, offset: int = 0) -> Iterator[Stream]:
-        with self._named(key), self._path(key).open("rb") as file:
+    def open(self, key: str, *, offset: int = 0) -> Iterator[RemoteStream]:
+        with self._translating_errors(key), self._object_path(key).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(offset)
-            yield Stream(offset, size, iter(lambda: file.read(_CHUNK), b""))
+            yield RemoteStream(offset, size, iter(lambda: file.read(_CHUNK), b""))
 
     def head(self, key: str) -> Entry | None:
         try:
-            with self._named(key):
-                found = self._path(key).stat()
+            with self._translating_errors(key):
+                stat = self._object_path(key).stat()
         except RemoteMissing:
             return None
-        return Entry(key, found.st_size, found.st_mtime)
+        return Entry(key, stat.st_size, stat.st_mtime)
 
-    def put_if_absent(self, key: str, content: Content) -> Put:
-        target = self._path(key)
-        with self._named(key):
+    def put_if_absent(self, key: str, content: Content) -> PutOutcome:
+        target = self._object_path(key)
+        with self._translating_errors(key):
             if target.exists():
-                return Put.EXISTS
-            temporary = self._staged(target, content)
+                return PutOutcome.EXISTS
+            temporary = self._stage(target, content)
             try:
                 _link(temporary, target)
             except FileExistsError:
-                return Put.EXISTS
+                return PutOutcome.EXISTS
             finally:
                 temporary.unlink(missing_ok=True)
             _sync_directory(target.parent)
-        return Put.CREATED
+        return PutOutcome.CREATED
 
     def put(self, key: str, content: Content) -> None:
-        target = self._path(key)
-        with self._named(key):
-            self._staged(target, content).replace(target)
+        target = self._object_path(key)
+        with self._translating_errors(key):
+            self._stage(target, content).replace(target)
             _sync_directory(target.parent)
 
     def list(self, prefix: str) -> Iterator[Entry]:
         """Walks the directory of the prefix only; unfinished writes and foreign names are not objects."""
         start = self.root / prefix.rpartition("/")[0]
-        with self._named(prefix):
+        with self._translating_errors(prefix):
             self._require_reachable()
-            for key in sorted(self._keys(start)):
+            for key in sorted(self._walk_keys(start)):
                 entry = self.head(key) if key.startswith(prefix) else None
                 if entry is not None:
                     yield entry
 
     def delete(self, key: str) -> None:
-        with self._named(key):
-            self._path(key).unlink(missing_ok=True)
+        with self._translating_errors(key):
+            self._object_path(key).unlink(missing_ok=True)
 
     @contextmanager
-    def _named(self, key: str) -> Iterator[None]:
+    def _translating_errors(self, key: str) -> Iterator[None]:
         """Give the operating system's errors our names."""
         try:
             yield
@@ -96,7 +96,7 @@ class FileTransport:
             self._require_reachable()
             raise RemoteMissing(f"no object {key}") from error
         except OSError as error:
-            raise _translated(error, key) from error
+            raise _translate_error(error, key) from error
 
     def _require_reachable(self) -> None:
         """A remote not yet written to is empty; one whose very parent is missing is not mounted."""
@@ -107,23 +107,23 @@ class FileTransport:
             f"{self.root} is not a directory", hint="check the URL and that it is mounted"
         )
 
-    def _staged(self, target: Path, content: Content) -> Path:
+    def _stage(self, target: Path, content: Content) -> Path:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
         except FileNotFoundError as error:  # a file system where nothing can be made (/proc)
             raise RemoteDenied(
                 f"cannot create {self.root}: {error.strerror}", hint="check the URL and that it is mounted"
             ) from error
-        return _staged(target, content)
+        return _write_temporary(target, content)
 
-    def _path(self, key: str) -> Path:
-        return self.root / checked_key(key)
+    def _object_path(self, key: str) -> Path:
+        return self.root / validate_key(key)
 
-    def _keys(self, start: Path) -> Iterator[str]:
-        for directory, folders, files in os.walk(start, onerror=_refuse_silence):
+    def _walk_keys(self, start: Path) -> Iterator[str]:
+        for directory, folders, files in os.walk(start, onerror=_raise_walk_error):
             folders[:] = [name for name in folders if not name.startswith(".")]
-            where = Path(directory).relative_to(self.root)
-            yield from ((where / name).as_posix() for name in files if not name.startswith("."))
+            parent = Path(directory).relative_to(self.root)
+            yield from ((parent / name).as_posix() for name in files if not name.startswith("."))
 
 
 def parse_url(url: str) -> Path:
@@ -135,7 +135,7 @@ def parse_url(url: str) -> Path:
     return Path(path)
 
 
-def _translated(error: OSError, key: str) -> GitindexError:
+def _translate_error(error: OSError, key: str) -> GitindexError:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return RemoteDenied(
             f"may not access {key}: {error.strerror}", hint="check the directory's permissions"
@@ -147,13 +147,13 @@ def _translated(error: OSError, key: str) -> GitindexError:
     return RemoteUnavailable(f"{key}: {error.strerror}", hint="check that the directory is mounted")
 
 
-def _refuse_silence(error: OSError) -> None:
+def _raise_walk_error(error: OSError) -> None:
     """`os.walk` skips what it cannot read, and a collection would take that for absent."""
     if not isinstance(error, FileNotFoundError):
         raise error
 
 
-def _staged(target: Path, content: Content) -> Path:
+def _write_temporary(target: Path, content: Content) -> Path:
     """The content, flushed, beside its target under a name that no key can have."""
     temporary = target.with_name(f"{_TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
     try:

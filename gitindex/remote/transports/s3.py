@@ -33,8 +33,16 @@ from gitindex.errors import (
     UsageError,
 )
 from gitindex.remote import pool
-from gitindex.remote.transport import Content, Entry, Patience, Put, RemoteOptions, Stream, checked_key
-from gitindex.remote.transports.s3answers import refusal
+from gitindex.remote.transport import (
+    Content,
+    Entry,
+    PutOutcome,
+    RemoteOptions,
+    RemoteStream,
+    Timeouts,
+    validate_key,
+)
+from gitindex.remote.transports.s3answers import refusal_error
 from gitindex.remote.transports.s3pages import Pages
 
 if TYPE_CHECKING:
@@ -47,13 +55,13 @@ _EXISTS = {304, 412}
 _CONFLICT = 409  # another conditional write is under way; botocore does not retry it
 _NOT_IMPLEMENTED = 501
 _OUT_OF_RANGE = 416
-_FACTS = {*_EXISTS, _CONFLICT, _NOT_IMPLEMENTED, _OUT_OF_RANGE}
-_AWS = (".amazonaws.com", ".amazonaws.com.cn")
+_CONDITION_STATUSES = {*_EXISTS, _CONFLICT, _NOT_IMPLEMENTED, _OUT_OF_RANGE}
+_AWS_SUFFIXES = (".amazonaws.com", ".amazonaws.com.cn")
 R = TypeVar("R")
 _md5 = partial(hashlib.md5, usedforsecurity=False)
 
 
-class _Raw(Protocol):
+class _RawBody(Protocol):
     def read1(self, amount: int) -> bytes: ...
 
 
@@ -68,72 +76,72 @@ class S3Transport:
         self.url = f"s3://{bucket}/{prefix}".rstrip("/")
 
     @contextmanager
-    def open(self, key: str, *, offset: int = 0) -> Iterator[Stream]:
-        wanted = {"Range": f"bytes={offset}-"} if offset else {}
-        with _reading(self.url, key):
+    def open(self, key: str, *, offset: int = 0) -> Iterator[RemoteStream]:
+        range_argument = {"Range": f"bytes={offset}-"} if offset else {}
+        with _translating_read_errors(self.url, key):
             try:
-                answer = self._client.get_object(**self._where(key), **wanted)
+                answer = self._client.get_object(**self._object_arguments(key), **range_argument)
             except self._client.exceptions.ClientError as error:
-                if _status(error) != _OUT_OF_RANGE:
+                if _status_code(error) != _OUT_OF_RANGE:
                     raise
                 answer = None
             if answer is None:
-                yield Stream(offset, None, iter(()))
+                yield RemoteStream(offset, None, iter(()))
                 return
-            start, total = _extent(answer)
+            start, total = _parse_extent(answer)
             with answer["Body"] as raw:
-                yield Stream(start, total, _received(raw))
+                yield RemoteStream(start, total, _read_chunks(raw))
 
     def head(self, key: str) -> Entry | None:
         try:
-            with _reading(self.url, key):
-                found = self._ask(partial(self._client.head_object, **self._where(key)))
+            with _translating_read_errors(self.url, key):
+                answer = self._call(partial(self._client.head_object, **self._object_arguments(key)))
         except RemoteMissing:
             return None
-        return _entry(self.url, key, found, "ContentLength")
+        return _make_entry(self.url, key, answer, "ContentLength")
 
-    def put_if_absent(self, key: str, content: Content) -> Put:
+    def put_if_absent(self, key: str, content: Content) -> PutOutcome:
         for _ in range(self._options.attempts):
             try:
-                with _writing(self.url, key):
+                with _translating_write_errors(self.url, key):
                     self._send(key, content, IfNoneMatch="*")
             except self._client.exceptions.ClientError as error:
-                status = _status(error)
+                status = _status_code(error)
                 if status in _EXISTS:
-                    return Put.EXISTS
+                    return PutOutcome.EXISTS
                 if status == _NOT_IMPLEMENTED:
                     return self._put_after_head(key, content)
                 continue
-            return Put.CREATED
+            return PutOutcome.CREATED
         if self.head(key) is not None:
-            return Put.EXISTS
+            return PutOutcome.EXISTS
         raise OutcomeUnknown(f"writes of {key} kept conflicting", hint="push again")
 
     def put(self, key: str, content: Content) -> None:
-        with _writing(self.url, key):
+        with _translating_write_errors(self.url, key):
             self._send(key, content)
 
     def list(self, prefix: str) -> Iterator[Entry]:
         pages = Pages(f"{self.url}: {prefix}")
-        until = monotonic() + self._options.list_seconds
-        where = {"Bucket": self._bucket, "Prefix": self._prefix + prefix}
-        with _reading(self.url, prefix, action="s3:ListBucket"):
-            while pages.more:
-                ask = partial(self._client.list_objects_v2, **where, **pages.next)
-                page = pool.call(ask, min(self._options.call_seconds, until - monotonic()))
-                for one in pages.take(page):
-                    yield _entry(self.url, one["Key"].removeprefix(self._prefix), one, "Size")
+        deadline = monotonic() + self._options.list_seconds
+        arguments = {"Bucket": self._bucket, "Prefix": self._prefix + prefix}
+        with _translating_read_errors(self.url, prefix, action="s3:ListBucket"):
+            while pages.has_more:
+                request = partial(self._client.list_objects_v2, **arguments, **pages.next_arguments)
+                page = pool.call(request, min(self._options.call_seconds, deadline - monotonic()))
+                for item in pages.take(page):
+                    yield _make_entry(self.url, item["Key"].removeprefix(self._prefix), item, "Size")
 
     def delete(self, key: str) -> None:
-        with _writing(self.url, key, action="s3:DeleteObject"):
-            self._ask(partial(self._client.delete_object, **self._where(key)))
+        with _translating_write_errors(self.url, key, action="s3:DeleteObject"):
+            self._call(partial(self._client.delete_object, **self._object_arguments(key)))
 
-    def _put_after_head(self, key: str, content: Content) -> Put:
+    def _put_after_head(self, key: str, content: Content) -> PutOutcome:
         """For servers without conditional writes: the race left open only rewrites equal bytes."""
         if self.head(key) is not None:
-            return Put.EXISTS
+            return PutOutcome.EXISTS
         self.put(key, content)
-        return Put.CREATED
+        return PutOutcome.CREATED
 
     def _send(self, key: str, content: Content, **condition: str) -> None:
         """`upload_file` rejects conditions; the MD5 lets the server refuse a damaged upload."""
@@ -149,18 +157,18 @@ class S3Transport:
         self, key: str, body: bytes | IO[bytes], size: int, md5: bytes, condition: dict[str, str]
     ) -> None:
         encoded = base64.b64encode(md5).decode()
-        send = partial(
-            self._client.put_object, **self._where(key), Body=body, ContentMD5=encoded, **condition
+        request = partial(
+            self._client.put_object, **self._object_arguments(key), Body=body, ContentMD5=encoded, **condition
         )
-        self._ask(send, size)
+        self._call(request, size)
 
-    def _ask(self, request: Callable[[], R], size: int = 0) -> R:
+    def _call(self, request: Callable[[], R], size: int = 0) -> R:
         """Answers that drip are each in time for a socket: only a clock beside them ends the wait."""
-        waits = Patience(object_seconds=self._options.call_seconds)
-        return pool.call(request, waits.seconds(size) * (self._options.attempts if size else 1))
+        timeouts = Timeouts(object_seconds=self._options.call_seconds)
+        return pool.call(request, timeouts.for_object(size) * (self._options.attempts if size else 1))
 
-    def _where(self, key: str) -> dict[str, str]:
-        return {"Bucket": self._bucket, "Key": self._prefix + checked_key(key)}
+    def _object_arguments(self, key: str) -> dict[str, str]:
+        return {"Bucket": self._bucket, "Key": self._prefix + validate_key(key)}
 
 
 def connect(url: str, options: RemoteOptions) -> S3Transport:
@@ -185,7 +193,7 @@ def connect(url: str, options: RemoteOptions) -> S3Transport:
         region_name=options.region or ("us-east-1" if options.endpoint else None),
         config=config,
     )
-    if not (urlsplit(client.meta.endpoint_url).hostname or "").endswith(_AWS):
+    if not (urlsplit(client.meta.endpoint_url).hostname or "").endswith(_AWS_SUFFIXES):
         _refuse_redirects(client)
     return S3Transport(client, bucket, prefix, options)
 
@@ -207,63 +215,63 @@ def parse_url(url: str) -> tuple[str, str]:
     if parts.scheme != "s3" or parts.query or parts.fragment or not _BUCKET.fullmatch(parts.netloc):
         raise UsageError(f"not an S3 URL: {url!r}", hint="use s3://BUCKET/PREFIX")
     if prefix:
-        checked_key(prefix)
+        validate_key(prefix)
     return parts.netloc, f"{prefix}/" if prefix else ""
 
 
-def _extent(answer: dict[str, Any]) -> tuple[int, int | None]:
+def _parse_extent(answer: dict[str, Any]) -> tuple[int, int | None]:
     """Where the body starts and how long the object is; rclone answers a range with status 200."""
-    found = _CONTENT_RANGE.fullmatch(answer.get("ContentRange") or "")
-    if found is None:
+    match = _CONTENT_RANGE.fullmatch(answer.get("ContentRange") or "")
+    if match is None:
         return 0, answer.get("ContentLength")
-    return int(found[1]), None if found[2] == "*" else int(found[2])
+    return int(match[1]), None if match[2] == "*" else int(match[2])
 
 
-def _entry(url: str, key: str, found: Mapping[str, Any], size: str) -> Entry:
+def _make_entry(url: str, key: str, answer: Mapping[str, Any], size_field: str) -> Entry:
     """boto3 leaves out what the server does not say. Raises RemoteMisbehaves."""
-    if size not in found or "LastModified" not in found:
+    if size_field not in answer or "LastModified" not in answer:
         raise RemoteMisbehaves(f"{url}: {key} has no size or no time", hint="check the endpoint")
-    return Entry(key, int(found[size]), found["LastModified"].timestamp())
+    return Entry(key, int(answer[size_field]), answer["LastModified"].timestamp())
 
 
-def _received(raw: _Raw) -> Iterator[bytes]:
+def _read_chunks(raw: _RawBody) -> Iterator[bytes]:
     """What has arrived, piece by piece: `read` would wait for a full buffer and outlive any deadline."""
     while chunk := raw.read1(_CHUNK):
         yield chunk
 
 
-def _status(error: ClientError) -> int:
+def _status_code(error: ClientError) -> int:
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 @contextmanager
-def _reading(url: str, key: str, action: str = "s3:GetObject") -> Iterator[None]:
+def _translating_read_errors(url: str, key: str, action: str = "s3:GetObject") -> Iterator[None]:
     """A failed read changed nothing: RemoteUnavailable."""
-    with _translating(f"{url}: {key}", action, RemoteUnavailable):
+    with _translating_errors(f"{url}: {key}", action, RemoteUnavailable):
         yield
 
 
 @contextmanager
-def _writing(url: str, key: str, action: str = "s3:PutObject") -> Iterator[None]:
+def _translating_write_errors(url: str, key: str, action: str = "s3:PutObject") -> Iterator[None]:
     """A failed write may have landed, unless the server was never reached: OutcomeUnknown."""
-    with _translating(f"{url}: {key}", action, OutcomeUnknown):
+    with _translating_errors(f"{url}: {key}", action, OutcomeUnknown):
         yield
 
 
 @contextmanager
-def _translating(where: str, action: str, lost: type[RemoteError]) -> Iterator[None]:
+def _translating_errors(where: str, action: str, failure_type: type[RemoteError]) -> Iterator[None]:
     """Our names for what boto3 reports. Facts about a condition pass: only the caller knows what it asked."""
     from botocore import exceptions as boto
     from urllib3 import exceptions as urllib3
 
-    nobody = (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError)
-    unreached = (
+    credential_errors = (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError)
+    connect_errors = (
         boto.EndpointConnectionError,
         boto.ConnectTimeoutError,
         boto.ProxyConnectionError,
         boto.SSLError,
     )
-    broken = (
+    connection_errors = (
         boto.HTTPClientError,
         urllib3.HTTPError,
         http.client.HTTPException,
@@ -273,19 +281,19 @@ def _translating(where: str, action: str, lost: type[RemoteError]) -> Iterator[N
     try:
         yield
     except boto.ClientError as error:
-        if _status(error) in _FACTS:
+        if _status_code(error) in _CONDITION_STATUSES:
             raise
         code = error.response.get("Error", {}).get("Code", "")
-        raise refusal(_status(error), code, where, action, lost) from error
-    except nobody as error:
+        raise refusal_error(_status_code(error), code, where, action, failure_type) from error
+    except credential_errors as error:
         hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"
         raise RemoteDenied(f"{where}: {error}", hint=hint) from error
-    except unreached as error:
+    except connect_errors as error:
         raise RemoteUnavailable(f"{where}: {error}", hint="check the endpoint and the network") from error
-    except broken as error:
-        raise lost(f"{where}: the connection failed: {error}", hint="try again") from error
+    except connection_errors as error:
+        raise failure_type(f"{where}: the connection failed: {error}", hint="try again") from error
     except RemoteTooSlow as error:
-        named = OutcomeUnknown if lost is OutcomeUnknown else RemoteTooSlow
-        raise named(f"{where}: {error.message}", hint=error.hint) from error
+        error_type = OutcomeUnknown if failure_type is OutcomeUnknown else RemoteTooSlow
+        raise error_type(f"{where}: {error.message}", hint=error.hint) from error
     except boto.BotoCoreError as error:
         raise RemoteError(f"{where}: {error}", hint="check the remote's configuration") from error

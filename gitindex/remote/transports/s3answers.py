@@ -15,24 +15,26 @@ _DENIED_CODES = {
 _NO_BUCKET = "NoSuchBucket"
 
 
-def refusal(status: int, code: str, where: str, action: str, lost: type[RemoteError]) -> RemoteError:
-    """The error for an answer; `lost` is what a failing server means for this kind of request."""
-    said = f"{code or 'no code'}, status {status}"
+def refusal_error(
+    status: int, code: str, where: str, action: str, failure_type: type[RemoteError]
+) -> RemoteError:
+    """The error for an answer; `failure_type` is what a failing server means for this kind of request."""
+    description = f"{code or 'no code'}, status {status}"
     if code == _NO_BUCKET:
         return RemoteUnavailable(f"{where}: there is no such bucket", hint="check the URL and the endpoint")
     if status == 404:
         return RemoteMissing(f"{where}: no such object")
     if status in (401, 403) or code in _DENIED_CODES:
         return RemoteDenied(
-            f"{where}: {action} was refused ({said})",
+            f"{where}: {action} was refused ({description})",
             hint=f"check the credentials and that they allow {action}",
             action=action,
         )
     if status >= 500 or status in (408, 429):
-        return lost(f"{where}: the server failed ({said})", hint="try again")
+        return failure_type(f"{where}: the server failed ({description})", hint="try again")
     if 300 <= status < 400:
         return RemoteRedirected(
-            f"{where}: the server redirects, which is not followed ({said})",
+            f"{where}: the server redirects, which is not followed ({description})",
             hint="check the region and the endpoint",
         )
-    return RemoteError(f"{where}: {action} failed ({said})", hint="check the remote's configuration")
+    return RemoteError(f"{where}: {action} failed ({description})", hint="check the remote's configuration")

@@ -11,8 +11,8 @@ from typing import Any
 
 from gitindex.errors import RemoteMisbehaves
 
-MOST_PAGES = 10_000  # of a thousand keys each
-MOST_EMPTY = 32  # in a row
+MAX_PAGES = 10_000  # of a thousand keys each
+MAX_EMPTY_PAGES = 32  # in a row
 
 
 class Pages:
@@ -20,41 +20,41 @@ class Pages:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._tokens: set[str] = set()
-        self._last = ""
-        self._count = 0
-        self._empty = 0
-        self.more = True
-        self.next: dict[str, str] = {}
+        self._used_tokens: set[str] = set()
+        self._last_key = ""
+        self._page_count = 0
+        self._empty_pages = 0
+        self.has_more = True
+        self.next_arguments: dict[str, str] = {}
 
     def take(self, page: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """The entries of a page that was received. Raises RemoteMisbehaves."""
-        found: Sequence[Mapping[str, Any]] = page.get("Contents", ())
-        self._count += 1
-        self._advance(found)
+        entries: Sequence[Mapping[str, Any]] = page.get("Contents", ())
+        self._page_count += 1
+        self._check_keys(entries)
         token = page.get("NextContinuationToken", "") if page.get("IsTruncated") else ""
-        self.more = bool(token)
-        if self.more:
-            self._follow(token)
-        return found
+        self.has_more = bool(token)
+        if self.has_more:
+            self._continue_from(token)
+        return entries
 
-    def _advance(self, found: Sequence[Mapping[str, Any]]) -> None:
-        if not all("Key" in one for one in found):
-            raise self._refusal("holds an object without a key")
-        self._empty = 0 if found else self._empty + 1
-        if found and max(one["Key"] for one in found) <= self._last:
-            raise self._refusal("brings keys that were listed before")
-        self._last = max([self._last, *(one["Key"] for one in found)])
+    def _check_keys(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        if not all("Key" in entry for entry in entries):
+            raise self._listing_error("holds an object without a key")
+        self._empty_pages = 0 if entries else self._empty_pages + 1
+        if entries and max(one["Key"] for one in entries) <= self._last_key:
+            raise self._listing_error("brings keys that were listed before")
+        self._last_key = max([self._last_key, *(one["Key"] for one in entries)])
 
-    def _follow(self, token: str) -> None:
-        if token in self._tokens:
-            raise self._refusal("leads back to an earlier page")
-        if self._empty >= MOST_EMPTY:
-            raise self._refusal(f"goes on after {self._empty} empty pages")
-        if self._count >= MOST_PAGES:
-            raise self._refusal(f"goes on after {self._count} pages")
-        self._tokens.add(token)
-        self.next = {"ContinuationToken": token}
+    def _continue_from(self, token: str) -> None:
+        if token in self._used_tokens:
+            raise self._listing_error("leads back to an earlier page")
+        if self._empty_pages >= MAX_EMPTY_PAGES:
+            raise self._listing_error(f"goes on after {self._empty_pages} empty pages")
+        if self._page_count >= MAX_PAGES:
+            raise self._listing_error(f"goes on after {self._page_count} pages")
+        self._used_tokens.add(token)
+        self.next_arguments = {"ContinuationToken": token}
 
-    def _refusal(self, what: str) -> RemoteMisbehaves:
+    def _listing_error(self, what: str) -> RemoteMisbehaves:
         return RemoteMisbehaves(f"{self._where}: the listing {what}", hint="check the endpoint")
