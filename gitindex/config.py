@@ -17,7 +17,7 @@ from typing import Any
 
 from gitindex import child
 from gitindex.errors import ConfigError
-from gitindex.extract.embed.embedders import KNOWN, PROVIDERS, embedder_identity
+from gitindex.extract.embed.embedders import KNOWN_PROVIDERS, PROVIDERS, embedder_identity
 from gitindex.model import rulefiles, toml, versions
 from gitindex.model.foreign import MAX_NAME, escape_line, quote_text
 from gitindex.model.frozen import field, frozen
@@ -290,7 +290,7 @@ def _parse_embedding(reader: _RepoConfigReader, table: Mapping[str, Any]) -> Emb
     if ":" in provider:  # "sentence-transformers:<model>[@revision]" in one line
         provider, _, rest = provider.partition(":")
         model, _, revision = rest.partition("@")
-    if provider not in KNOWN:
+    if provider not in KNOWN_PROVIDERS:
         raise reader.error(
             "embedding", "provider", f"{quote_text(provider)} is not one of {', '.join(PROVIDERS)}"
         )

@@ -153,9 +153,9 @@ def _commit(repo: Path, name: str, text: str) -> Sample:
 
 def _settle(repo: Path, name: str) -> None:
     """Until the worker this commit started has come and gone; through pre-commit none is found on PATH."""
-    assert name != "native" or hookrequest.folder(repo / ".git").is_dir(), "the hook did not run"
+    assert name != "native" or hookrequest.request_folder(repo / ".git").is_dir(), "the hook did not run"
     deadline = time.monotonic() + 30
-    while name == "native" and hookrequest.pending(repo / ".git"):
+    while name == "native" and hookrequest.has_request(repo / ".git"):
         assert time.monotonic() < deadline, "the worker did not come"
         time.sleep(0.01)
     hookrequest.withdraw(repo / ".git")

@@ -138,11 +138,11 @@ def _interesting(name: str) -> bool:
         "<module>",
         "_run_",
         "main (",
-        "guarded (",
+        "run_command (",
         "command.<locals>",
         "LazyGroup.",
         "run (cli",
-        "_labour (",
+        "_run_worker (",
     )
     return not name.startswith(plumbing) and not re.search(
         r"\((click|multiprocessing|threading|concurrent)\b", name

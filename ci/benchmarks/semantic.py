@@ -105,13 +105,13 @@ def _spent(started: tuple[float, float]) -> dict[str, float]:
 
 def _opened(root: Path):
     from gitindex.config import load_environment as ours
-    from gitindex.git.repo import head
+    from gitindex.git.repo import read_head
     from gitindex.ops.codebase import open_codebase
     from gitindex.ops.exact.refresh import RefreshOptions, make_indexer_environment
     from gitindex.semantic.refresher import Refresher
 
     codebase = open_codebase(root, ours())
-    at = head(codebase.repo)
+    at = read_head(codebase.repo)
     bench = make_indexer_environment(codebase, RefreshOptions())
     made = Refresher(codebase.layout, codebase.repo, at.commit, at.tree, bench, lambda: at.commit, time.time)
     return codebase, made

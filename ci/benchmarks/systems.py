@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import transformer
-from gitindex.extract.embed.document import document
+from gitindex.extract.embed.document import compose_embed_text
 from gitindex.extract.embed.embedders import open_embedder
 from gitindex.ops.codebase import Codebase
 from gitindex.search.engine import Engine
@@ -113,7 +113,7 @@ def _bm25(chunks: Sequence[Any], depth: int = DEPTH) -> Ask:
 
 def _nearest(chunks: Sequence[Any], encode: Encode, per_file: int) -> Ask:
     """By cosine of the documents that the product embeds too, under the product's rule of so many hits per file."""
-    matrix = encode([document(chunk.symbol, chunk.text) for chunk in chunks])
+    matrix = encode([compose_embed_text(chunk.symbol, chunk.text) for chunk in chunks])
 
     def ask(text: str) -> list[Place]:
         seen: Counter[str] = Counter()

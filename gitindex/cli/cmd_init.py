@@ -12,7 +12,7 @@ from gitindex.cli.progress_bar import progress_bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.config import FILE_NAME
 from gitindex.errors import GitError, HookError, IntegrityError, RemoteError, Untrusted
-from gitindex.git.failure import cannot_tell
+from gitindex.git.failure import allows_file_scan
 from gitindex.hooks import install as native
 from gitindex.hooks import precommit
 from gitindex.ops.codebase import Codebase, open_codebase
@@ -106,7 +106,7 @@ def _install_hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]
     try:
         report = native.install(codebase.repo)
     except GitError as error:
-        if not cannot_tell(error):
+        if not allows_file_scan(error):
             raise
         return {"hooks": f"not installed: {error.message}"}
     refused = [outcome.event for outcome in report.refused_outcomes]

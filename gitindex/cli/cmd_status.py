@@ -32,10 +32,10 @@ def background_status(codebase: Codebase) -> dict[str, Any] | None:
     git_dir = codebase.repo.git_dir
     last_run = worker.last_run(git_dir)
     return {
-        "pending": hookrequest.pending(git_dir),
+        "pending": hookrequest.has_request(git_dir),
         "last_run": asdict(last_run) if last_run else None,
         "problem": worker.failed_run_message(git_dir),
-        "obstacle": owner.find_obstacle(git_dir) if folder.common(git_dir).exists() else None,
+        "obstacle": owner.find_obstacle(git_dir) if folder.common_folder_path(git_dir).exists() else None,
     }
 
 

@@ -14,7 +14,7 @@ import click
 from gitindex.cli import output
 from gitindex.cli.boundary import translate_output_errors
 from gitindex.config import Environment, load_environment
-from gitindex.git.repo import asking
+from gitindex.git.repo import begin_discovery
 from gitindex.model.frozen import frozen
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class CommandCall:
 
     def open_codebase(self) -> Codebase:
         """What `path` means; git is asked while the modules load that depend on its answer."""
-        with asking(self.path.resolve()) as pending_discovery:
+        with begin_discovery(self.path.resolve()) as pending_discovery:
             from gitindex.ops.codebase import open_codebase
 
             return open_codebase(self.path, self.environment, pending=pending_discovery)

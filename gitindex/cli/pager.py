@@ -34,7 +34,7 @@ def show(text: str, variables: Mapping[str, str]) -> bool:
     if not command or not is_long(text):
         return False
     # A shell, as for git: the user's own setting may hold options and pipes.
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S602  the user's own setting
         command, shell=True, stdin=subprocess.PIPE, env={**_PAGER_DEFAULTS, **variables}
     )
     previous_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # from now on ^C is the pager's

@@ -6,19 +6,19 @@ from collections.abc import Iterable
 
 from gitindex.model.rows import ExtractedSymbol
 
-_DOC_SHARE = 0.5  # of the size, for the opening words
+_DOC_FRACTION = 0.5  # of the size, for the opening words
 
 
-def anchor(opening: str, symbols: Iterable[ExtractedSymbol], size: int) -> str:
+def compose_anchor(opening: str, symbols: Iterable[ExtractedSymbol], size: int) -> str:
     """At most `size` characters; empty when the file has neither opening words nor definitions."""
-    lines = [opening[: int(size * _DOC_SHARE)].rstrip()] if opening else []
-    left = size - sum(map(len, lines))
+    lines = [opening[: int(size * _DOC_FRACTION)].rstrip()] if opening else []
+    remaining = size - sum(map(len, lines))
     for symbol in symbols:
         if symbol.parent >= 0:
             continue
         line = symbol.signature or symbol.name
-        left -= len(line) + 1
-        if left < 0:
+        remaining -= len(line) + 1
+        if remaining < 0:
             break
         lines.append(line)
     return "\n".join(lines)[:size]

@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gitindex.extract.cuts import Span, spans
+from gitindex.extract.cuts import Span, cut_spans
 from gitindex.extract.nesting import Outline
-from gitindex.extract.source_text import Source
+from gitindex.extract.source_text import SourceText
 from gitindex.extract.words import terms_and_compounds
 from gitindex.model.ids import chunk_hash
 from gitindex.model.rows import Chunk, ExtractedSymbol
@@ -16,41 +16,41 @@ from gitindex.model.rows import Chunk, ExtractedSymbol
 _LONG_LINE = 1.5  # times the target: a longer single line is cut inside
 
 
-def chunks(
-    source: Source, outline: Outline, anchor: str, target: int, most: int
+def cut_chunks(
+    source: SourceText, outline: Outline, anchor: str, target: int, max_chunks: int
 ) -> tuple[tuple[Chunk, ...], bool]:
-    """At most `most` chunks, and whether that cut the file."""
+    """At most `max_chunks` chunks, and whether that cut the file."""
     rows: list[tuple[Any, ...]] = [("anchor", anchor, 1, 1, 0, 0, "", "", "")]
-    labels = _Labels(outline.symbols)
+    labels = _ChunkLabels(outline.symbols)
     truncated = False
-    for span in _spans(source, outline.extents, target):
-        truncated = len(rows) >= most
+    for span in _split_long_lines(source, outline.extents, target):
+        truncated = len(rows) >= max_chunks
         if truncated:
             break
         text = source.text(span.start, span.end)
         if text.isspace():  # white space beyond ASCII, which bytes do not show
             continue
         start, end = span.start + source.shift, span.end + source.shift
-        rows.append(("text", text, span.first + 1, span.last + 1, start, end, *labels.of(start, end)))
+        rows.append(("text", text, span.first + 1, span.last + 1, start, end, *labels.find_label(start, end)))
     words = terms_and_compounds([row[1] for row in rows])
-    made = (
-        Chunk._make((ordinal, kind, text, chunk_hash(text), *rest, *found))
-        for ordinal, ((kind, text, *rest), found) in enumerate(zip(rows, words, strict=True))
+    built = (
+        Chunk._make((ordinal, kind, text, chunk_hash(text), *rest, *word_fields))
+        for ordinal, ((kind, text, *rest), word_fields) in enumerate(zip(rows, words, strict=True))
     )
-    return tuple(made), truncated
+    return tuple(built), truncated
 
 
-def _spans(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Span]:
+def _split_long_lines(source: SourceText, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Span]:
     """Over-long lines in pieces."""
     longest = target * _LONG_LINE
-    for span in spans(source, extents, target):
+    for span in cut_spans(source, extents, target):
         if span.first == span.last and span.end - span.start > longest:
-            yield from _pieces(source, span, target)
+            yield from _split_line(source, span, target)
         else:
             yield span
 
 
-def _pieces(source: Source, span: Span, target: int) -> Iterator[Span]:
+def _split_line(source: SourceText, span: Span, target: int) -> Iterator[Span]:
     """One line, cut at code points; pieces of nothing but white space are left out."""
     points = source.code_points(span.start, span.end)
     edges = [span.start]
@@ -61,14 +61,14 @@ def _pieces(source: Source, span: Span, target: int) -> Iterator[Span]:
             yield Span(start, end, span.first, span.last)
 
 
-class _Labels:
+class _ChunkLabels:
     """Which definitions a chunk shows."""
 
     def __init__(self, symbols: Sequence[ExtractedSymbol]) -> None:
         self._symbols = symbols
         self._starts = [symbol.byte_start for symbol in symbols]
 
-    def of(self, start: int, end: int) -> tuple[str, str, str]:
+    def find_label(self, start: int, end: int) -> tuple[str, str, str]:
         """Qualified name and kind of the first definition starting here, or of the one around; all names."""
         low = bisect_left(self._starts, start)
         high = bisect_left(self._starts, end)

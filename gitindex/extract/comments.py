@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitindex.extract.source_text import Source
+from gitindex.extract.source_text import SourceText
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,37 +18,37 @@ _QUOTES_AFTER = re.compile(r"(\"\"\"|'''|\"|')$")
 _CLOSE = re.compile(r"\s*(?:\*+/|\]=*\])\s*$")
 
 
-class Block(NamedTuple):
+class LeadBlock(NamedTuple):
     """Whole lines that hold nothing but one comment or attribute."""
 
     first: int  # 0-based rows
     last: int
     start: int
     end: int
-    comment: bool
+    is_comment: bool
 
 
-class Leads:
+class LeadingBlocks:
     """Blocks by their last row, to walk upwards from a definition."""
 
-    def __init__(self, source: Source, comments: Iterable[Node], others: Iterable[Node]) -> None:
+    def __init__(self, source: SourceText, comments: Iterable[Node], attributes: Iterable[Node]) -> None:
         self._source = source
         spans = [(node.start_byte, node.end_byte, True) for node in comments]
-        spans.extend((node.start_byte, node.end_byte, False) for node in others)
-        self._by_last = {block.last: block for block in _blocks(source, spans)}
+        spans.extend((node.start_byte, node.end_byte, False) for node in attributes)
+        self._by_last = {block.last: block for block in _find_blocks(source, spans)}
 
-    def above(self, row: int) -> tuple[int, str]:
+    def find_above(self, row: int) -> tuple[int, str]:
         """First row of what belongs to a definition on `row`, and the documentation in it."""
         texts: list[str] = []
         while (block := self._by_last.get(row - 1)) is not None and block.first < row:
             row = block.first
-            if block.comment and sum(map(len, texts)) < _DOC * 4:
+            if block.is_comment and sum(map(len, texts)) < _DOC * 4:
                 texts.append(self._source.text(block.start, min(block.end, block.start + _DOC * 4)))
-        return row, clean("\n".join(reversed(texts))) if texts else ""
+        return row, clean_comment("\n".join(reversed(texts))) if texts else ""
 
-    def opening(self) -> str:
+    def read_opening(self) -> str:
         """The comment that opens the file, a shebang line left out."""
-        blocks = sorted(block for block in self._by_last.values() if block.comment)
+        blocks = sorted(block for block in self._by_last.values() if block.is_comment)
         texts: list[str] = []
         row = 0
         for block in blocks[:40]:
@@ -58,10 +58,10 @@ class Leads:
             text = self._source.text(block.start, min(block.end, block.start + _DOC * 4))
             if not text.startswith("#!"):
                 texts.append(text)
-        return clean("\n".join(texts))
+        return clean_comment("\n".join(texts))
 
 
-def _blocks(source: Source, spans: list[tuple[int, int, bool]]) -> Iterable[Block]:
+def _find_blocks(source: SourceText, spans: list[tuple[int, int, bool]]) -> Iterable[LeadBlock]:
     data, starts = source.data, source.starts
     spans.sort()
     ends = [max(start, end - 1) if data[end - 1 : end] == b"\n" else end for start, end, _ in spans]
@@ -69,16 +69,16 @@ def _blocks(source: Source, spans: list[tuple[int, int, bool]]) -> Iterable[Bloc
     last = source.rows(ends)
     for (start, _, comment), end, top, bottom in zip(spans, ends, first, last, strict=True):
         if data[starts[top] : start].strip() in (b"", b"template"):
-            yield Block(top, bottom, start, end, comment)
+            yield LeadBlock(top, bottom, start, end, comment)
 
 
-def clean(comment: str) -> str:
+def clean_comment(comment: str) -> str:
     """The words of a comment without its marks."""
     lines = [_CLOSE.sub("", _OPEN.sub("", line)) for line in comment.splitlines()]
     return "\n".join(line.rstrip() for line in lines).strip()[:_DOC].rstrip()
 
 
-def clean_string(literal: str) -> str:
+def clean_docstring(literal: str) -> str:
     """The words of a docstring without quotes and indentation."""
     text = _QUOTES_AFTER.sub("", _QUOTES_BEFORE.sub("", literal))
     return "\n".join(line.strip() for line in text.splitlines()).strip()[:_DOC].rstrip()

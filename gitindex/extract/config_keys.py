@@ -5,43 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gitindex.extract.definition_names import first_named
-from gitindex.extract.definitions import Definition
-from gitindex.extract.source_text import Source
+from gitindex.extract.definition_names import first_named_child
+from gitindex.extract.definitions import ParsedDefinition
+from gitindex.extract.source_text import SourceText
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_KEYS = 500
+MAX_KEYS = 500
 SCANNED_BYTES = 256 * 1024  # keys further down are not looked for
 _MAX_NAME = 200
 
 
-def keys(source: Source, pairs: Iterable[Node], dotted: bool) -> list[Definition]:
+def read_keys(source: SourceText, pairs: Iterable[Node], dotted: bool) -> list[ParsedDefinition]:
     """Outer before inner; `dotted`: a bare dot parts a key."""
-    found = sorted(pairs, key=lambda node: (node.start_byte, -node.end_byte))[:MOST_KEYS]
-    rows = source.rows(node.start_byte for node in found)
-    made = (_definition(source, node, row, dotted) for node, row in zip(found, rows, strict=True))
-    return [item for item in made if item is not None]
+    key_nodes = sorted(pairs, key=lambda node: (node.start_byte, -node.end_byte))[:MAX_KEYS]
+    rows = source.rows(node.start_byte for node in key_nodes)
+    definitions = (
+        _make_definition(source, node, row, dotted) for node, row in zip(key_nodes, rows, strict=True)
+    )
+    return [item for item in definitions if item is not None]
 
 
-def _definition(source: Source, pair: Node, row: int, dotted: bool) -> Definition | None:
-    key = pair.child_by_field_name("key") or first_named(pair)
+def _make_definition(source: SourceText, pair: Node, row: int, dotted: bool) -> ParsedDefinition | None:
+    key = pair.child_by_field_name("key") or first_named_child(pair)
     if key is None or key.end_byte - key.start_byte > _MAX_NAME:
         return None
     text = source.text(key.start_byte, key.end_byte)
-    parts = _parts(text) if dotted else [text.strip().strip("\"'")]
+    parts = _split_key(text) if dotted else [text.strip().strip("\"'")]
     if not parts or not parts[-1]:
         return None
     start, end = pair.start_byte, pair.end_byte
     end = start + len(source.data[start:end].rstrip())
     signature = " ".join(source.text(start, min(end, start + 240)).partition("\n")[0].split())
-    return Definition(
+    return ParsedDefinition(
         start, end, "key", parts[-1], ".".join(parts[:-1]), key.start_byte, signature, "", row, True
     )
 
 
-def _parts(key: str) -> list[str]:
+def _split_key(key: str) -> list[str]:
     """The segments of a key; dots inside quotes do not part it."""
     parts: list[str] = []
     quote = word = ""

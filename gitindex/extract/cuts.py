@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gitindex.extract.native import scan
-from gitindex.extract.source_text import Source
+from gitindex.extract.source_text import SourceText
 
 _WHOLE = 1.5  # times the target: below this a definition is never cut
-_CRUMB = 0.08  # times the target: a closing brace or so joins what stands before it
-_LOOKED_AT = 200  # bytes of a line: white space beyond makes it blank
-_AFTER_BLANK = 1000
+_TINY = 0.08  # times the target: a closing brace or so joins what stands before it
+_INDENT_BYTES = 200  # bytes of a line: white space beyond makes it blank
+_BLANK_BONUS = 1000
 
 Range = tuple[int, int]  # 0-based rows, half-open
 
@@ -36,13 +36,13 @@ class _Block(NamedTuple):
     definition: bool = True
 
 
-def spans(source: Source, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Span]:
+def cut_spans(source: SourceText, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Span]:
     """`extents` are inclusive row ranges of definitions in order of their start."""
-    sizes = _Sizes.of(target)
+    sizes = _Sizes.from_target(target)
     if scan is not None:
-        return map(Span._make, scan.spans(source.data, extents, *sizes, _LOOKED_AT, _AFTER_BLANK))
-    root = _Block(0, len(source.starts), _tree(extents))
-    return _trimmed(source, _Cutter(source, sizes).ranges(root))
+        return map(Span._make, scan.spans(source.data, extents, *sizes, _INDENT_BYTES, _BLANK_BONUS))
+    root = _Block(0, len(source.starts), _nest_extents(extents))
+    return _trim_ranges(source, _Cutter(source, sizes).cut_ranges(root))
 
 
 class _Sizes(NamedTuple):
@@ -50,26 +50,26 @@ class _Sizes(NamedTuple):
 
     target: int
     whole: int
-    crumb: int
+    tiny: int
 
     @classmethod
-    def of(cls, target: int) -> _Sizes:
+    def from_target(cls, target: int) -> _Sizes:
         aim = max(1, target)
-        return cls(aim, int(aim * _WHOLE), int(aim * _CRUMB))
+        return cls(aim, int(aim * _WHOLE), int(aim * _TINY))
 
 
-def _trimmed(source: Source, ranges: Iterable[Range]) -> Iterator[Span]:
+def _trim_ranges(source: SourceText, ranges: Iterable[Range]) -> Iterator[Span]:
     data, starts = source.data, source.starts
     for first, last in ranges:
         begin = starts[first]
-        kept = data[begin : starts[last] if last < len(starts) else len(data)].rstrip()
-        if kept:
-            top = bisect_right(starts, begin + len(kept) - len(kept.lstrip())) - 1
-            bottom = bisect_right(starts, begin + len(kept) - 1) - 1
-            yield Span(starts[top], begin + len(kept), top, bottom)
+        text = data[begin : starts[last] if last < len(starts) else len(data)].rstrip()
+        if text:
+            top = bisect_right(starts, begin + len(text) - len(text.lstrip())) - 1
+            bottom = bisect_right(starts, begin + len(text) - 1) - 1
+            yield Span(starts[top], begin + len(text), top, bottom)
 
 
-def _tree(extents: Sequence[tuple[int, int]]) -> list[_Block]:
+def _nest_extents(extents: Sequence[tuple[int, int]]) -> list[_Block]:
     """Nest multi-line extents; one that overlaps its neighbour's last line joins it."""
     top: list[_Block] = []
     stack: list[_Block] = []
@@ -87,87 +87,87 @@ def _tree(extents: Sequence[tuple[int, int]]) -> list[_Block]:
 
 
 class _Cutter:
-    def __init__(self, source: Source, sizes: _Sizes) -> None:
+    def __init__(self, source: SourceText, sizes: _Sizes) -> None:
         self._source = source
         self._chars = source.chars
-        self._target, self._whole, self._crumb = sizes
+        self._target, self._whole, self._tiny = sizes
 
     def size(self, first: int, last: int) -> int:
         return self._chars[last] - self._chars[first]
 
-    def ranges(self, root: _Block) -> Iterator[Range]:
+    def cut_ranges(self, root: _Block) -> Iterator[Range]:
         """Depth first without recursion: a group never spans two levels."""
-        work: list[Iterator[_Block | Range]] = [self._level(root)]
+        work: list[Iterator[_Block | Range]] = [self._cut_level(root)]
         while work:
             step = next(work[-1], None)
             if step is None:
                 work.pop()
             elif isinstance(step, _Block):
-                work.append(self._level(step))
+                work.append(self._cut_level(step))
             else:
                 yield step
 
-    def _level(self, block: _Block) -> Iterator[_Block | Range]:
+    def _cut_level(self, block: _Block) -> Iterator[_Block | Range]:
         """The block's parts: finished ranges, and inner blocks too large to stay whole."""
         chars = self._chars
         begin = end = block.first
-        for part in self._parts(block):
+        for part in self._split_parts(block):
             first, last, inner, definition = part
             size = chars[last] - chars[first]
             if size > self._whole:
                 if end > begin:
                     yield begin, end
-                yield from [part] if inner else self._lines(first, last)
+                yield from [part] if inner else self._cut_lines(first, last)
                 begin = end = last
                 continue
             together = chars[last] - chars[begin]
-            crumb = not definition and size <= self._crumb and together <= self._whole
-            if end > begin and together > self._target and not crumb:
+            is_tiny = not definition and size <= self._tiny and together <= self._whole
+            if end > begin and together > self._target and not is_tiny:
                 yield begin, end
                 begin = first
             end = last
         if end > begin:
             yield begin, end
 
-    def _parts(self, block: _Block) -> Iterator[_Block]:
-        at = block.first
+    def _split_parts(self, block: _Block) -> Iterator[_Block]:
+        row = block.first
         for inner in block.inner:
-            if inner.first > at:
-                yield from self._paragraphs(at, inner.first)
+            if inner.first > row:
+                yield from self._split_text(row, inner.first)
             yield inner
-            at = inner.last
-        if at < block.last:
-            yield from self._paragraphs(at, block.last)
+            row = inner.last
+        if row < block.last:
+            yield from self._split_text(row, block.last)
 
-    def _paragraphs(self, first: int, last: int) -> Iterator[_Block]:
+    def _split_text(self, first: int, last: int) -> Iterator[_Block]:
         """Text between definitions: one part if small, else cut like any large text."""
         if self.size(first, last) <= self._whole:
             yield _Block(first, last, [], definition=False)
             return
-        for begin, end in self._lines(first, last):
+        for begin, end in self._cut_lines(first, last):
             yield _Block(begin, end, [], definition=False)
 
-    def _lines(self, first: int, last: int) -> Iterator[Range]:
+    def _cut_lines(self, first: int, last: int) -> Iterator[Range]:
         while self.size(first, last) > self._whole and last - first > 1:
             end = bisect_right(self._chars, self._chars[first] + self._target, first + 1, last) - 1
             # A first line longer than the target stands alone; the caller cuts inside it.
-            end = first + 1 if end <= first else self._best(first, min(end, last - 1))
+            end = first + 1 if end <= first else self._find_best_cut(first, min(end, last - 1))
             yield first, end
             first = end
         if first < last:
             yield first, last
 
-    def _best(self, first: int, end: int) -> int:
+    def _find_best_cut(self, first: int, end: int) -> int:
         """The row in the second half at which cutting hurts least: after a blank line, else a shallow one."""
         half = bisect_right(self._chars, self._chars[first] + self._target // 2, first + 1, end)
         low = max(half, first + 1)
         best, cost = end, 1 << 30
         blank_before = False
         for row, line in enumerate(self._source.rows_between(low - 1, end + 1), low - 1):
-            seen = line[:_LOOKED_AT]
-            text = seen.lstrip()
+            prefix = line[:_INDENT_BYTES]
+            text = prefix.lstrip()
             if text and row >= low:
-                price = len(seen) - len(text) - (_AFTER_BLANK if blank_before else 0)
+                price = len(prefix) - len(text) - (_BLANK_BONUS if blank_before else 0)
                 if price <= cost:  # of equals the last
                     best, cost = row, price
             blank_before = not text

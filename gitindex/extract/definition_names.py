@@ -18,16 +18,16 @@ _WHOLE_NAMES = frozenset(
 )
 _BODY_TYPES = frozenset({"class_body", "enum_class_body", "function_body", "field_declaration_list", "block"})
 _VALUE_FIELDS = ("value", "right", "type")
-_FIXED = {"init_declaration": "init", "secondary_constructor": "constructor"}
-_DROPPED = frozenset({"module", "exports", "this", "self", "prototype", "window", "global"})
+_FIXED_NAMES = {"init_declaration": "init", "secondary_constructor": "constructor"}
+_DROPPED_SCOPES = frozenset({"module", "exports", "this", "self", "prototype", "window", "global"})
 _SEPARATOR = re.compile(r"::|[.:\\]")
 _ARGUMENTS = re.compile(r"<.*", re.S)
 _RECEIVER = re.compile(r"(\w+)\s*(?:\[[^\]]*\]|<.*>)?[\s)?]*$", re.S)
-_DEEPEST = 32
+_MAX_DEPTH = 32
 _MAX_NAME = 200
 
 
-class Named(NamedTuple):
+class DefinedName(NamedTuple):
     name: str
     owner: str  # dotted scope that the name itself spells, such as a receiver type
     start: int
@@ -35,32 +35,32 @@ class Named(NamedTuple):
     member: bool  # the spelling says it belongs to a type
 
 
-def named(node: Node, data: bytes, receivers: bool) -> Named | None:
+def find_name(node: Node, data: bytes, receivers: bool) -> DefinedName | None:
     """None for a definition without a usable name; `receivers`: the grammar has such a field."""
     through_function = False
     target = node.child_by_field_name("name")
     if target is None:
-        if node.type in _FIXED:
-            return Named(_FIXED[node.type], "", node.start_byte, callable=True, member=True)
+        if node.type in _FIXED_NAMES:
+            return DefinedName(_FIXED_NAMES[node.type], "", node.start_byte, callable=True, member=True)
         target, through_function = _descend(node)
     if target.type == "variable_name":  # PHP's `$` is a sign before the name; elsewhere it is a letter of it
-        target = first_named(target) or target
+        target = first_named_child(target) or target
     start = target.start_byte
     raw = data[start : min(target.end_byte, start + _MAX_NAME)].decode("utf-8", "replace")
-    receiver = _receiver(node, data) if receivers else ""
+    receiver = _read_receiver_type(node, data) if receivers else ""
     if raw.isidentifier() and not receiver:
-        return Named(raw, "", start, through_function, member=False)
-    parts = _parts(raw)
+        return DefinedName(raw, "", start, through_function, member=False)
+    parts = _split_name(raw)
     if not parts[-1]:
         return None
     owner = ".".join(parts[:-1]) or receiver
     member = bool(receiver) or (len(parts) > 1 and ":" in raw)
     offset = raw.rfind(parts[-1])
     lead = len(raw[:offset].encode()) if offset > 0 else 0
-    return Named(parts[-1], owner, start + lead, through_function, member)
+    return DefinedName(parts[-1], owner, start + lead, through_function, member)
 
 
-def _parts(raw: str) -> list[str]:
+def _split_name(raw: str) -> list[str]:
     text = raw.strip()
     if text[:1] in "\"'`":
         return [text.strip("\"'`")]
@@ -69,15 +69,15 @@ def _parts(raw: str) -> list[str]:
         return [*filter(None, _SEPARATOR.split(scope.strip())), "operator" + rest.strip()]
     pieces = _SEPARATOR.split(_ARGUMENTS.sub("", text))
     names = [piece.strip() for piece in pieces]
-    kept = [name for name in names[:-1] if name and name not in _DROPPED]
-    return [*kept, names[-1]]
+    scopes = [name for name in names[:-1] if name and name not in _DROPPED_SCOPES]
+    return [*scopes, names[-1]]
 
 
 def _descend(node: Node) -> tuple[Node, bool]:
     """Follow name and declarator fields down to the name itself."""
     through_function = False
-    for _ in range(_DEEPEST):
-        child = _next(node)
+    for _ in range(_MAX_DEPTH):
+        child = _next_child(node)
         if child is None:
             break
         node = child
@@ -88,7 +88,7 @@ def _descend(node: Node) -> tuple[Node, bool]:
     return node, through_function
 
 
-def _next(node: Node) -> Node | None:
+def _next_child(node: Node) -> Node | None:
     if not node.named_child_count:
         return None
     for field in _NAME_FIELDS:
@@ -101,7 +101,7 @@ def _next(node: Node) -> Node | None:
     return node.named_child(0) if node.type.endswith("declarator") else None
 
 
-def _receiver(node: Node, data: bytes) -> str:
+def _read_receiver_type(node: Node, data: bytes) -> str:
     receiver = node.child_by_field_name("receiver")
     if receiver is None:
         return ""
@@ -121,12 +121,12 @@ def scope_name(node: Node, field: str, data: bytes) -> str:
     return ".".join(filter(None, (part.strip(" &*'") for part in _SEPARATOR.split(text))))
 
 
-def first_named(node: Node) -> Node | None:
+def first_named_child(node: Node) -> Node | None:
     """The binding raises where there is none."""
     return node.named_child(0) if node.named_child_count else None
 
 
-def body_of(node: Node) -> Node | None:
+def find_body(node: Node) -> Node | None:
     body = node.child_by_field_name("body")
     if body is not None:
         return body
@@ -138,10 +138,10 @@ def body_of(node: Node) -> Node | None:
                 return inner
             node = value
             break
-    return _child_body(node)
+    return _find_child_body(node)
 
 
-def _child_body(node: Node) -> Node | None:
+def _find_child_body(node: Node) -> Node | None:
     for child in node.named_children[:16]:
         if child.type in _BODY_TYPES:
             return child

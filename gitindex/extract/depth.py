@@ -12,13 +12,13 @@ _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"()[]{}")))
 _STEP = {byte: 1 if byte in _OPENERS else -1 for byte in b"()[]{}"}
 
 
-def too_deep(data: bytes, most: int = MAX_DEPTH) -> bool:
+def is_too_deep(data: bytes, max_depth: int = MAX_DEPTH) -> bool:
     """Brackets in strings and comments count too: close enough for a limit this far out."""
-    if len(data.translate(None, _NOT_OPENERS)) <= most:
+    if len(data.translate(None, _NOT_OPENERS)) <= max_depth:
         return False
     depth = 0
     for byte in data.translate(None, _NOT_BRACKETS):
         depth = max(0, depth + _STEP[byte])
-        if depth > most:
+        if depth > max_depth:
             return True
     return False

@@ -10,21 +10,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitindex.extract import frontmatter, grammars
-from gitindex.extract.anchor import anchor
-from gitindex.extract.calls import calls
-from gitindex.extract.chunker import chunks
-from gitindex.extract.comments import Leads
-from gitindex.extract.config_keys import SCANNED_BYTES, keys
-from gitindex.extract.definitions import Reader, docstring
-from gitindex.extract.depth import too_deep
-from gitindex.extract.gc_pause import no_collection
-from gitindex.extract.headings import headings
-from gitindex.extract.identifiers import captured_identifiers, masked_identifiers
-from gitindex.extract.import_statements import imports
+from gitindex.extract.anchor import compose_anchor
+from gitindex.extract.calls import find_calls
+from gitindex.extract.chunker import cut_chunks
+from gitindex.extract.comments import LeadingBlocks
+from gitindex.extract.config_keys import SCANNED_BYTES, read_keys
+from gitindex.extract.definitions import DefinitionReader, read_docstring
+from gitindex.extract.depth import is_too_deep
+from gitindex.extract.gc_pause import pause_gc
+from gitindex.extract.headings import find_headings
+from gitindex.extract.identifiers import group_captured, group_unmasked
+from gitindex.extract.import_statements import read_imports
 from gitindex.extract.interface import interface_hash
-from gitindex.extract.nesting import Outline, outline
-from gitindex.extract.source_text import Source
-from gitindex.extract.yamlkeys import yaml_keys
+from gitindex.extract.nesting import Outline, build_outline
+from gitindex.extract.source_text import SourceText
+from gitindex.extract.yamlkeys import read_yaml_keys
 from gitindex.files.language import language_of
 from gitindex.model.rows import Entity, ExtractedCall, Extraction, Identifier, Import
 from gitindex.model.settings import IndexSettings
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-class _Facts(NamedTuple):
+class _SyntaxFacts(NamedTuple):
     """What a language's reader found."""
 
     outline: Outline = Outline()
@@ -48,18 +48,20 @@ class _Facts(NamedTuple):
 def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: str = "") -> Extraction:
     """`path_key` matters only for the language it names. `text_only`: why no parser may see these bytes (EL-8)."""
     language = language_of(path_key, data[:256])
-    with no_collection():
-        source = Source(data)
-        noted = language in frontmatter.LANGUAGES and not text_only
-        matter = frontmatter.split(data) if noted else None
+    with pause_gc():
+        source = SourceText(data)
+        reads_matter = language in frontmatter.LANGUAGES and not text_only
+        matter = frontmatter.split_matter(data) if reads_matter else None
         facts = (
-            _Facts(parse_error=True) if text_only else _facts(source, language, matter.lines if matter else 0)
+            _SyntaxFacts(parse_error=True)
+            if text_only
+            else _read_facts(source, language, matter.lines if matter else 0)
         )
-        opening = anchor(facts.opening, facts.outline.symbols, settings.chunk_chars)
-        pieces, truncated = chunks(
-            source, facts.outline, opening, settings.chunk_chars, settings.limits.chunks_per_file
+        anchor_text = compose_anchor(facts.opening, facts.outline.symbols, settings.chunk_chars)
+        file_chunks, truncated = cut_chunks(
+            source, facts.outline, anchor_text, settings.chunk_chars, settings.limits.chunks_per_file
         )
-    entity: Entity | None = frontmatter.entity(matter) if matter else None
+    entity: Entity | None = frontmatter.read_entity(matter) if matter else None
     return Extraction(
         language,
         facts.parse_error,
@@ -69,68 +71,70 @@ def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: s
         facts.imports,
         facts.calls,
         facts.identifiers,
-        pieces,
+        file_chunks,
         entity,
         truncated,
         text_only,
     )
 
 
-def _facts(source: Source, language: str, matter_lines: int) -> _Facts:
-    if language in (*grammars.SPECS, *grammars.DATA_LANGUAGES) and too_deep(source.data):
-        return _Facts(parse_error=True)
+def _read_facts(source: SourceText, language: str, matter_lines: int) -> _SyntaxFacts:
+    if language in (*grammars.SPECS, *grammars.DATA_LANGUAGES) and is_too_deep(source.data):
+        return _SyntaxFacts(parse_error=True)
     if language in grammars.SPECS:
-        return _code(source, language)
+        return _read_code(source, language)
     if language in grammars.DATA_LANGUAGES:
-        return _data(source, language)
+        return _read_data(source, language)
     if language == "markdown":
-        return _Facts(outline(source, headings(source, matter_lines)))
+        return _SyntaxFacts(build_outline(source, find_headings(source, matter_lines)))
     if language == "yaml":
-        return _Facts(outline(source, yaml_keys(source)))
-    return _Facts()
+        return _SyntaxFacts(build_outline(source, read_yaml_keys(source)))
+    return _SyntaxFacts()
 
 
-def _code(source: Source, language: str) -> _Facts:
+def _read_code(source: SourceText, language: str) -> _SyntaxFacts:
     tree = grammars.parse(language, source.data)
-    found = grammars.captures(language, tree.root_node)
-    if found is None:
-        return _Facts(parse_error=True)
+    captures = grammars.find_captures(language, tree.root_node)
+    if captures is None:
+        return _SyntaxFacts(parse_error=True)
     spec = grammars.SPECS[language]
     root = tree.root_node
-    comments = found.get("comment", [])
-    leads = Leads(source, comments, found.get("lead", []))
-    reader = Reader(source, spec, leads, comments)
-    shape = outline(source, reader.definitions(found, grammars.capture_order(language)))
-    return _Facts(
-        shape,
-        imports(source, found.get("import", []), found.get("import.call", []), spec.imports),
-        calls(source, found.get("call", []), found.get("invoke", []), shape.owners),
-        _identifiers(source, found, spec.keywords),
-        interface_hash(shape.symbols[index] for index in shape.visible),
-        (_module_docstring(source, root) if spec.docstrings else "") or leads.opening(),
+    comments = captures.get("comment", [])
+    lead_blocks = LeadingBlocks(source, comments, captures.get("lead", []))
+    reader = DefinitionReader(source, spec, lead_blocks, comments)
+    file_outline = build_outline(source, reader.read_definitions(captures, grammars.capture_order(language)))
+    return _SyntaxFacts(
+        file_outline,
+        read_imports(source, captures.get("import", []), captures.get("import.call", []), spec.imports),
+        find_calls(source, captures.get("call", []), captures.get("invoke", []), file_outline.owners),
+        _read_identifiers(source, captures, spec.keywords),
+        interface_hash(file_outline.symbols[index] for index in file_outline.visible),
+        (_read_module_docstring(source, root) if spec.docstrings else "") or lead_blocks.read_opening(),
         root.has_error,
     )
 
 
-def _identifiers(
-    source: Source, found: Mapping[str, list[Node]], keywords: frozenset[bytes]
+def _read_identifiers(
+    source: SourceText, captures: Mapping[str, list[Node]], keywords: frozenset[bytes]
 ) -> tuple[Identifier, ...]:
     if keywords:
-        return masked_identifiers(source, found.get("hide", []), found.get("show", []), keywords)
-    return captured_identifiers(source, found.get("id", []))
+        return group_unmasked(source, captures.get("hide", []), captures.get("show", []), keywords)
+    return group_captured(source, captures.get("id", []))
 
 
-def _data(source: Source, language: str) -> _Facts:
+def _read_data(source: SourceText, language: str) -> _SyntaxFacts:
     tree = grammars.parse(language, source.data)
-    found = grammars.captures(language, tree.root_node, SCANNED_BYTES)
-    if found is None:
-        return _Facts(parse_error=True)
-    shape = outline(source, keys(source, found.get("pair", []), dotted=language == "toml"))
-    return _Facts(shape, parse_error=tree.root_node.has_error)
+    captures = grammars.find_captures(language, tree.root_node, SCANNED_BYTES)
+    if captures is None:
+        return _SyntaxFacts(parse_error=True)
+    file_outline = build_outline(
+        source, read_keys(source, captures.get("pair", []), dotted=language == "toml")
+    )
+    return _SyntaxFacts(file_outline, parse_error=tree.root_node.has_error)
 
 
-def _module_docstring(source: Source, root: Node) -> str:
+def _read_module_docstring(source: SourceText, root: Node) -> str:
     count = min(root.named_child_count, 20)
     nodes = (root.named_child(index) for index in range(count))
     first = next((node for node in nodes if node is not None and node.type != "comment"), None)
-    return docstring(source, first)
+    return read_docstring(source, first)

@@ -2,7 +2,7 @@
 
 A grammar is C code: nothing in the process can stop it. So the process that parses may die, and it does when a limit is
 exceeded: SIGPROF ends it when its time is up, an allocation beyond the memory limit aborts it. Whoever started the
-process then indexes the file as text. Never call `enforced` in a process that must live.
+process then indexes the file as text. Never call `enforce_limits` in a process that must live.
 """
 
 from __future__ import annotations
@@ -37,27 +37,28 @@ def memory_for(size: int) -> int:
 
 
 @contextmanager
-def enforced(size: int) -> Iterator[None]:
+def enforce_limits(size: int) -> Iterator[None]:
     """Within this, the process dies when a file of `size` bytes takes more than it may.
 
     Raises MemoryError where it was Python that asked for the memory.
     """
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    here = _private_memory()
-    if here:
-        soft = here + memory_for(size)
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_DATA)
+    private_bytes = _read_private_memory()
+    if private_bytes:
+        soft = private_bytes + memory_for(size)
         resource.setrlimit(
-            resource.RLIMIT_DATA, (soft if most == resource.RLIM_INFINITY else min(soft, most), most)
+            resource.RLIMIT_DATA,
+            (soft if hard_limit == resource.RLIM_INFINITY else min(soft, hard_limit), hard_limit),
         )
     signal.setitimer(signal.ITIMER_PROF, seconds_for(size))
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        resource.setrlimit(resource.RLIMIT_DATA, (hard_limit, hard_limit))
 
 
-def _private_memory() -> int:
+def _read_private_memory() -> int:
     """What RLIMIT_DATA counts: private writable memory. 0 where the kernel does not say (macOS)."""
     try:
         return int(_STATM.read_bytes().split()[5]) * resource.getpagesize()
@@ -78,11 +79,11 @@ class Allowance:
     the files is indexed as text: thousands of slow files must not keep a hook busy for hours."""
 
     def __init__(self, seconds: float = _SLOW_SECONDS) -> None:
-        self._left = seconds
+        self._seconds_left = seconds
 
     @property
-    def spent(self) -> bool:
-        return self._left <= 0
+    def is_spent(self) -> bool:
+        return self._seconds_left <= 0
 
     def charge(self, seconds: float, size: int) -> None:
-        self._left -= max(0.0, seconds - _USUAL_SECONDS - size * _USUAL_SECONDS_PER_BYTE)
+        self._seconds_left -= max(0.0, seconds - _USUAL_SECONDS - size * _USUAL_SECONDS_PER_BYTE)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collection() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """Leaves the collector as it was."""
     enabled = gc.isenabled()
     gc.disable()

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 _INCLUDE = re.compile(r"^; include (\w+)$", re.M)
 # Unfinished matches a query may hold: bounds its time on very deep trees.
 _MATCH_LIMIT = 2048
-_WIDE = 10_000
+_MAX_WIDTH = 10_000
 # Queries count levels in 16 bits: beyond that many they take minutes. Chains of calls or operators get there.
-_LEVELS = 1 << 16
-_DEEP = 30_000
+_SAMPLED_SIZE = 1 << 16
+_MAX_DEPTH = 30_000
 _SAMPLES = 512
 _threads = threading.local()
 
 
-class Spec(NamedTuple):
+class LanguageSpec(NamedTuple):
     """What differs between languages beside their queries."""
 
     imports: str = ""  # name of the reader in `imports`
@@ -50,52 +50,52 @@ _PYTHON_KEYWORDS = frozenset(
 )
 
 SPECS = {
-    "python": Spec("python", docstrings=True, prefix=False, keywords=_PYTHON_KEYWORDS),
-    "javascript": Spec("ecma", hidden=r"^#"),
-    "typescript": Spec("ecma", hidden=rf"^#|{_HIDDEN}"),
-    "tsx": Spec("ecma", hidden=rf"^#|{_HIDDEN}"),
-    "go": Spec("go", receivers=True),
-    "java": Spec("dotted", hidden=_HIDDEN),
-    "rust": Spec("rust"),
-    "c": Spec("c", hidden=_STATIC),
-    "cpp": Spec("c", hidden=_STATIC),
-    "csharp": Spec("csharp", hidden=_HIDDEN),
-    "ruby": Spec("quoted"),
-    "php": Spec("php", hidden=_HIDDEN),
-    "kotlin": Spec("dotted", receivers=True, hidden=_HIDDEN),
-    "swift": Spec("dotted", hidden=_HIDDEN),
-    "scala": Spec("dotted", hidden=_HIDDEN),
-    "lua": Spec("quoted", hidden=r"^local\b"),
-    "bash": Spec("bash"),
+    "python": LanguageSpec("python", docstrings=True, prefix=False, keywords=_PYTHON_KEYWORDS),
+    "javascript": LanguageSpec("ecma", hidden=r"^#"),
+    "typescript": LanguageSpec("ecma", hidden=rf"^#|{_HIDDEN}"),
+    "tsx": LanguageSpec("ecma", hidden=rf"^#|{_HIDDEN}"),
+    "go": LanguageSpec("go", receivers=True),
+    "java": LanguageSpec("dotted", hidden=_HIDDEN),
+    "rust": LanguageSpec("rust"),
+    "c": LanguageSpec("c", hidden=_STATIC),
+    "cpp": LanguageSpec("c", hidden=_STATIC),
+    "csharp": LanguageSpec("csharp", hidden=_HIDDEN),
+    "ruby": LanguageSpec("quoted"),
+    "php": LanguageSpec("php", hidden=_HIDDEN),
+    "kotlin": LanguageSpec("dotted", receivers=True, hidden=_HIDDEN),
+    "swift": LanguageSpec("dotted", hidden=_HIDDEN),
+    "scala": LanguageSpec("dotted", hidden=_HIDDEN),
+    "lua": LanguageSpec("quoted", hidden=r"^local\b"),
+    "bash": LanguageSpec("bash"),
 }
 DATA_LANGUAGES = frozenset({"toml", "json"})
 
 
 @cache
-def grammar(language: str) -> Language:
+def load_grammar(language: str) -> Language:
     from tree_sitter_language_pack import get_language
 
     return get_language(language)  # type: ignore[arg-type]
 
 
-def _parser(language: str) -> Parser:
+def _thread_parser(language: str) -> Parser:
     """One per thread: a parser keeps its state between calls."""
-    mine: dict[str, Parser] = _threads.__dict__
-    if language not in mine:
-        mine[language] = Parser(grammar(language))
-    return mine[language]
+    parsers: dict[str, Parser] = _threads.__dict__
+    if language not in parsers:
+        parsers[language] = Parser(load_grammar(language))
+    return parsers[language]
 
 
 @cache
-def query(language: str) -> Query:
-    return Query(grammar(language), _query_text(language))
+def load_query(language: str) -> Query:
+    return Query(load_grammar(language), _query_text(language))
 
 
 @cache
 def capture_order(language: str) -> dict[str, int]:
     """Captures in the order their query names them: of two kinds for one node the earlier holds."""
-    asked = query(language)
-    return {asked.capture_name(index): index for index in range(asked.capture_count)}
+    language_query = load_query(language)
+    return {language_query.capture_name(index): index for index in range(language_query.capture_count)}
 
 
 def _query_text(language: str) -> str:
@@ -103,11 +103,11 @@ def _query_text(language: str) -> str:
     return _INCLUDE.sub(lambda match: _query_text(match[1]), text)
 
 
-def captures(language: str, root: Node, last_byte: int = 0) -> dict[str, list[Node]] | None:
+def find_captures(language: str, root: Node, last_byte: int = 0) -> dict[str, list[Node]] | None:
     """Captured nodes by name, up to `last_byte` if given; None when the tree is too broken to walk."""
     if (root.has_error and _has_wide_error(root)) or _is_deep(root):
         return None
-    cursor = QueryCursor(query(language), match_limit=_MATCH_LIMIT)
+    cursor = QueryCursor(load_query(language), match_limit=_MATCH_LIMIT)
     if last_byte:
         cursor.set_byte_range(0, last_byte)
     return cursor.captures(root)
@@ -116,12 +116,12 @@ def captures(language: str, root: Node, last_byte: int = 0) -> dict[str, list[No
 def _is_deep(root: Node) -> bool:
     """By samples: whatever is that deep is a good part of its tree."""
     nodes = root.descendant_count
-    if nodes < _LEVELS:
+    if nodes < _SAMPLED_SIZE:
         return False
     cursor = root.walk()
     for index in range(0, nodes, nodes // _SAMPLES):
         cursor.goto_descendant(index)
-        if cursor.depth > _DEEP:
+        if cursor.depth > _MAX_DEPTH:
             return True
     return False
 
@@ -131,13 +131,13 @@ def _has_wide_error(root: Node) -> bool:
     stack = [root]
     while stack:
         node = stack.pop()
-        if node.child_count - node.named_child_count > _WIDE:
+        if node.child_count - node.named_child_count > _MAX_WIDTH:
             return True
-        if node.end_byte - node.start_byte > _WIDE:
-            stack.extend(c for c in node.children if c.end_byte - c.start_byte > _WIDE and c.has_error)
+        if node.end_byte - node.start_byte > _MAX_WIDTH:
+            stack.extend(c for c in node.children if c.end_byte - c.start_byte > _MAX_WIDTH and c.has_error)
     return False
 
 
 def parse(language: str, data: bytes) -> Tree:
     # The whole buffer: with a callback the binding keeps every piece it was given (0.25, 0.26).
-    return _parser(language).parse(data)
+    return _thread_parser(language).parse(data)

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gitindex.extract.native import scan
-from gitindex.extract.source_text import Source
+from gitindex.extract.source_text import SourceText
 from gitindex.model import postings
 from gitindex.model.rows import Identifier
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_NARROW = 128
+_ONE_BYTE = 128
 _TWO_BYTES = 1 << 14
 _WORD_BYTES = bytes(c if c > 127 or chr(c).isalnum() or c == 95 else 32 for c in range(256))
 _BLANK = 32
@@ -28,27 +28,27 @@ _FIRST_BYTES = frozenset(c for c in range(256) if c > 127 or chr(c).isalpha() or
 _MAX_NAME = 200  # a "name" longer than that is data
 
 
-def captured_identifiers(source: Source, nodes: Sequence[Node]) -> tuple[Identifier, ...]:
+def group_captured(source: SourceText, nodes: Sequence[Node]) -> tuple[Identifier, ...]:
     """From the nodes themselves; one captured twice counts once."""
     spans = {node.start_byte: node.end_byte for node in nodes}
     starts = sorted(start for start, end in spans.items() if end > start)
     words = [source.data[start : spans[start]] for start in starts]
-    return _grouped(source, words, np.array(starts, dtype=np.int64), frozenset())
+    return _group_by_name(source, words, np.array(starts, dtype=np.int64), frozenset())
 
 
-def masked_identifiers(
-    source: Source, hidden: list[Node], shown: list[Node], keywords: frozenset[bytes]
+def group_unmasked(
+    source: SourceText, hidden_nodes: list[Node], code_nodes: list[Node], keywords: frozenset[bytes]
 ) -> tuple[Identifier, ...]:
-    """The words left when literals and comments (`hidden`) are painted over, but not code inside them (`shown`).
+    """The words left when literals and comments (`hidden_nodes`) are painted over, but not code inside them (`code_nodes`).
 
     The same answer as capturing every identifier node, for a fraction of the time: most nodes are identifiers.
     """
     if scan is not None:
-        return tuple(scan.names(source.data, hidden, shown, keywords, _MAX_NAME))
+        return tuple(scan.names(source.data, hidden_nodes, code_nodes, keywords, _MAX_NAME))
     painted = bytearray(source.data)
-    spans = [(node.start_byte, -node.end_byte, True) for node in hidden]
-    spans.extend((node.start_byte, -node.end_byte, False) for node in shown)
-    if shown:
+    spans = [(node.start_byte, -node.end_byte, True) for node in hidden_nodes]
+    spans.extend((node.start_byte, -node.end_byte, False) for node in code_nodes)
+    if code_nodes:
         spans.sort()
     for start, end, hide in spans:
         painted[start:-end] = b" " * (-end - start) if hide else source.data[start:-end]
@@ -57,15 +57,15 @@ def masked_identifiers(
     starts = np.flatnonzero(inside[1:] > inside[:-1]) + 1
     if len(inside) and inside[0]:
         starts = np.concatenate(([0], starts))
-    return _grouped(source, plain.split(), starts, keywords)
+    return _group_by_name(source, plain.split(), starts, keywords)
 
 
-def _grouped(
-    source: Source, words: list[bytes], starts: NDArray[np.int64], without: frozenset[bytes]
+def _group_by_name(
+    source: SourceText, words: list[bytes], starts: NDArray[np.int64], excluded: frozenset[bytes]
 ) -> tuple[Identifier, ...]:
     """Sorted by name; positions ascend, as `starts` do. What starts like no name is left out, and over-long words."""
     names = sorted(
-        word for word in set(words) - without if len(word) <= _MAX_NAME and word[0] in _FIRST_BYTES
+        word for word in set(words) - excluded if len(word) <= _MAX_NAME and word[0] in _FIRST_BYTES
     )
     if not names:
         return ()
@@ -94,7 +94,7 @@ def _pack_groups(
     values[1::2] = columns
     if int(values.max()) >= _TWO_BYTES:
         return _pack_slowly(bounds.tolist(), lines.tolist(), columns.tolist())
-    wide = values >= _NARROW
+    wide = values >= _ONE_BYTE
     if not wide.any():
         edges = (bounds * 2).tolist()
         packed = values.astype(np.uint8).tobytes()

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gitindex.extract.source_text import Source
+from gitindex.extract.source_text import SourceText
 from gitindex.model.rows import Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_MOST = 20_000  # bytes of one statement
+_MAX_BYTES = 20_000  # bytes of one statement
 _Form = tuple[str, str, str]  # module, name, alias
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -32,47 +32,45 @@ _KEYWORDS = re.compile(
 )
 
 
-def imports(
-    source: Source, statements: Sequence[Node], calls: Sequence[Node], reader: str
+def read_imports(
+    source: SourceText, statements: Sequence[Node], calls: Sequence[Node], reader: str
 ) -> tuple[Import, ...]:
     """In order of appearance; of `calls` only those of a function that imports."""
     read = _READERS[reader]
-    found: list[Import] = []
+    rows: list[Import] = []
     data = source.data
     spans = [(node.start_byte, node.end_byte) for node in statements]
-    called = ((node.start_byte, node.end_byte) for node in calls)
-    spans.extend(span for span in called if _IMPORTING.match(data, span[0], span[1]))
+    call_spans = ((node.start_byte, node.end_byte) for node in calls)
+    spans.extend(span for span in call_spans if _IMPORTING.match(data, span[0], span[1]))
     spans.sort()
     lines, _ = source.locate([start for start, _ in spans])
     for (start, end), line in zip(spans, lines, strict=True):
-        text = source.text(start, min(end, start + _MOST))
+        text = source.text(start, min(end, start + _MAX_BYTES))
         before = source.text(max(source.starts[line - 1], start - 200), start)
-        found.extend(
-            Import(module, name, alias, line) for module, name, alias in read(text, before) if module
-        )
-    return tuple(found)
+        rows.extend(Import(module, name, alias, line) for module, name, alias in read(text, before) if module)
+    return tuple(rows)
 
 
-def _renamed(item: str, word: str = "as") -> tuple[str, str]:
+def _split_alias(item: str, word: str = "as") -> tuple[str, str]:
     parts = item.split()
     if len(parts) >= 3 and parts[-2] == word:
         return " ".join(parts[:-2]), parts[-1] if parts[-1] != parts[-3] else ""
     return " ".join(parts), ""
 
 
-def _python(text: str, _before: str) -> Iterator[_Form]:
+def _parse_python(text: str, _before: str) -> Iterator[_Form]:
     text = re.sub(r"#[^\n]*|\\\r?\n|[()]", " ", text).strip().rstrip(";")
     match = _PYTHON_FROM.fullmatch(text)
     items = match[2] if match else text.removeprefix("import")
     for item in items.split(","):
-        name, alias = _renamed(item)
+        name, alias = _split_alias(item)
         if name and match:
             yield "".join(match[1].split()), name, alias
         elif name:
             yield name, "", alias
 
 
-def _ecma(text: str, before: str) -> Iterator[_Form]:
+def _parse_ecma(text: str, before: str) -> Iterator[_Form]:
     text = _COMMENT.sub(" ", text)
     quoted = _QUOTED.findall(text)
     if not quoted:
@@ -81,35 +79,35 @@ def _ecma(text: str, before: str) -> Iterator[_Form]:
     head = text[: text.rfind(module)]
     if head.startswith("require") or (equals := _ECMA_EQUALS.match(head)):
         local = _ASSIGNED.search(before) if head.startswith("require") else equals
-        yield module, "", _other(local[1] if local else "", module)
+        yield module, "", _distinct_alias(local[1] if local else "", module)
         return
-    names = list(_ecma_names(head))
+    names = list(_parse_ecma_names(head))
     yield from ((module, name, alias) for name, alias in names or [("", "")])
 
 
-def _ecma_names(head: str) -> Iterator[tuple[str, str]]:
+def _parse_ecma_names(head: str) -> Iterator[tuple[str, str]]:
     if default := _ECMA_DEFAULT.match(head):
         yield "default", default[1]
     group = _ECMA_NAMES.search(head)
     if group is None and (star := _ECMA_STAR.search(head)):
         yield "*", star[1] or ""
     for item in group[1].split(",") if group else ():
-        name, alias = _renamed(item.strip().removeprefix("type "))
+        name, alias = _split_alias(item.strip().removeprefix("type "))
         if name:
             yield name, alias
 
 
-def _go(text: str, _before: str) -> Iterator[_Form]:
+def _parse_go(text: str, _before: str) -> Iterator[_Form]:
     for module in _QUOTED.findall(text)[:1]:
         alias = text.split()[0] if text.split()[0][0] not in '"`' else ""
         yield (
             module,
             "*" if alias == "." else "",
-            "" if alias == "." else _other(alias, module.rpartition("/")[2]),
+            "" if alias == "." else _distinct_alias(alias, module.rpartition("/")[2]),
         )
 
 
-def _grouped(text: str, separator: str) -> Iterator[_Form]:
+def _parse_grouped(text: str, separator: str) -> Iterator[_Form]:
     """`a.b.{c, d as e}` and its relatives; braces may nest."""
     text = _KEYWORDS.sub("", _COMMENT.sub(" ", text).strip().rstrip(";").strip())
     prefixes = [""]
@@ -119,7 +117,7 @@ def _grouped(text: str, separator: str) -> Iterator[_Form]:
             prefixes.append(prefixes[-1] + "".join(path))
         elif sign in ("}", ","):
             if path:
-                yield _leaf(prefixes[-1], path, separator)
+                yield _make_leaf(prefixes[-1], path, separator)
             if sign == "}" and len(prefixes) > 1:
                 prefixes.pop()
         else:
@@ -128,74 +126,74 @@ def _grouped(text: str, separator: str) -> Iterator[_Form]:
         path = []
 
 
-def _leaf(prefix: str, path: list[str], separator: str) -> _Form:
+def _make_leaf(prefix: str, path: list[str], separator: str) -> _Form:
     alias = ""
     for word in ("as", "=>"):
         if word in path[1:]:
             alias = "".join(path[path.index(word) + 1 :])
             path = path[: path.index(word)]
-    whole = (prefix + "".join(path)).strip(separator)
-    module, _, name = whole.rpartition(separator)
+    full_path = (prefix + "".join(path)).strip(separator)
+    module, _, name = full_path.rpartition(separator)
     if not module:
-        return whole, "", _other(alias, whole)
+        return full_path, "", _distinct_alias(alias, full_path)
     if name == "self":
         return module, "", alias
-    return module, "*" if name in ("_", "*") else name, _other(alias, name)
+    return module, "*" if name in ("_", "*") else name, _distinct_alias(alias, name)
 
 
-def _other(alias: str, name: str) -> str:
+def _distinct_alias(alias: str, name: str) -> str:
     return alias if alias != name else ""
 
 
-def _dotted(text: str, _before: str) -> Iterator[_Form]:
-    return _grouped(text, ".")
+def _parse_dotted(text: str, _before: str) -> Iterator[_Form]:
+    return _parse_grouped(text, ".")
 
 
-def _rust(text: str, _before: str) -> Iterator[_Form]:
-    return _grouped(text, "::")
+def _parse_rust(text: str, _before: str) -> Iterator[_Form]:
+    return _parse_grouped(text, "::")
 
 
-def _php(text: str, before: str) -> Iterator[_Form]:
-    return _grouped(text, "\\") if text.startswith("use") else _quoted(text, before)
+def _parse_php(text: str, before: str) -> Iterator[_Form]:
+    return _parse_grouped(text, "\\") if text.startswith("use") else _parse_quoted(text, before)
 
 
-def _c(text: str, _before: str) -> Iterator[_Form]:
+def _parse_c(text: str, _before: str) -> Iterator[_Form]:
     if text.startswith("using"):
         namespace = re.match(r"using\s+namespace\s+([\w:]+)", text)
-        yield from [(namespace[1], "*", "")] if namespace else _grouped(text, "::")
+        yield from [(namespace[1], "*", "")] if namespace else _parse_grouped(text, "::")
         return
     if match := re.search(r"[<\"]([^>\"\n]+)[>\"]", text):
         yield match[1], "", ""
 
 
-def _csharp(text: str, _before: str) -> Iterator[_Form]:
+def _parse_csharp(text: str, _before: str) -> Iterator[_Form]:
     body = _KEYWORDS.sub("", text.strip().rstrip(";").strip())
     alias, equals, module = body.rpartition("=")
     star = "*" if re.search(r"\bstatic\b", text) else ""
     yield module.strip(), star, alias.strip() if equals else ""
 
 
-def _quoted(text: str, before: str) -> Iterator[_Form]:
+def _parse_quoted(text: str, before: str) -> Iterator[_Form]:
     local = _ASSIGNED.search(before)
     for module in _QUOTED.findall(text)[:1]:
-        yield module, "", _other(local[1] if local else "", module)
+        yield module, "", _distinct_alias(local[1] if local else "", module)
 
 
-def _bash(text: str, _before: str) -> Iterator[_Form]:
+def _parse_bash(text: str, _before: str) -> Iterator[_Form]:
     words = text.split(None, 1)
     if len(words) == 2:
         yield words[1].split("\n")[0].strip().strip("\"'"), "", ""
 
 
 _READERS: dict[str, Callable[[str, str], Iterator[_Form]]] = {
-    "python": _python,
-    "ecma": _ecma,
-    "go": _go,
-    "dotted": _dotted,
-    "rust": _rust,
-    "php": _php,
-    "c": _c,
-    "csharp": _csharp,
-    "quoted": _quoted,
-    "bash": _bash,
+    "python": _parse_python,
+    "ecma": _parse_ecma,
+    "go": _parse_go,
+    "dotted": _parse_dotted,
+    "rust": _parse_rust,
+    "php": _parse_php,
+    "c": _parse_c,
+    "csharp": _parse_csharp,
+    "quoted": _parse_quoted,
+    "bash": _parse_bash,
 }

@@ -12,11 +12,13 @@ _VALUES = frozenset({"variable", "field", "constant"})
 
 def interface_hash(visible: Iterable[ExtractedSymbol]) -> str:
     """Equal for two files that define the same names with the same signatures in any order."""
-    lines = sorted(f"{symbol.kind}\0{symbol.qualified_name}\0{_face(symbol)}" for symbol in visible)
+    lines = sorted(
+        f"{symbol.kind}\0{symbol.qualified_name}\0{_visible_signature(symbol)}" for symbol in visible
+    )
     return sha256_hex("\n".join(lines).encode("utf-8", "surrogatepass"))
 
 
-def _face(symbol: ExtractedSymbol) -> str:
+def _visible_signature(symbol: ExtractedSymbol) -> str:
     """A value is a body too: of `limit: int = 10` the interface is `limit: int`."""
     if symbol.kind in _VALUES:
         return symbol.signature.partition("=")[0].rstrip()

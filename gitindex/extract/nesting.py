@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gitindex.extract.definitions import Definition
-from gitindex.extract.source_text import Source
+from gitindex.extract.definitions import ParsedDefinition
+from gitindex.extract.source_text import SourceText
 from gitindex.model.rows import ExtractedSymbol
 
 _CLASSES = frozenset({"class", "interface", "struct", "enum", "trait"})
@@ -32,7 +32,7 @@ _Frame = tuple[int, str, int, bool, bool]
 _TOP: _Frame = (1 << 62, "", -1, False, False)
 
 
-def outline(source: Source, definitions: Sequence[Definition]) -> Outline:
+def build_outline(source: SourceText, definitions: Sequence[ParsedDefinition]) -> Outline:
     """`definitions` come outer before inner."""
     if not definitions:
         return Outline()
@@ -43,21 +43,21 @@ def outline(source: Source, definitions: Sequence[Definition]) -> Outline:
     stack = [_TOP]
     for item, line, column, end_line, end_column in zip(
         definitions,
-        *source.locate([item.at for item in definitions]),
+        *source.locate([item.name_start for item in definitions]),
         *source.locate([item.end for item in definitions]),
         strict=True,
     ):
-        start, end, kind, name, owner, _, signature, doc, _, shown = item
+        start, end, kind, name, owner, _, signature, doc, _, is_visible = item
         while stack[-1][0] <= start:
             stack.pop()
-        _, scope, parent, member, local = stack[-1]
+        _, scope, parent, in_class, is_local = stack[-1]
         if not kind:
             inner = f"{scope}.{name}" if scope and name else scope or name
-            stack.append((end, inner, parent, True, local))
+            stack.append((end, inner, parent, True, is_local))
             continue
-        if member and kind == "function":
+        if in_class and kind == "function":
             kind = "method"
-        qualified = _qualified(scope, owner, name)
+        qualified = _qualify(scope, owner, name)
         index = len(symbols)
         symbols.append(
             ExtractedSymbol(
@@ -76,16 +76,16 @@ def outline(source: Source, definitions: Sequence[Definition]) -> Outline:
             )
         )
         owners.append((start, end, index))
-        if shown and not local:
+        if is_visible and not is_local:
             visible.append(index)
-        hides = local or not shown or kind in _CALLABLE
-        stack.append((end, qualified, index, kind in _CLASSES, hides))
+        hides_inner = is_local or not is_visible or kind in _CALLABLE
+        stack.append((end, qualified, index, kind in _CLASSES, hides_inner))
     rows = source.rows(max(item.start, item.end - 1) for item in definitions)
-    extents = tuple((item.lead, row) for item, row in zip(definitions, rows, strict=True))
+    extents = tuple((item.lead_row, row) for item, row in zip(definitions, rows, strict=True))
     return Outline(tuple(symbols), extents, tuple(owners), tuple(visible))
 
 
-def _qualified(scope: str, owner: str, name: str) -> str:
+def _qualify(scope: str, owner: str, name: str) -> str:
     """`owner` is what the name itself spells of its scope."""
     if not owner:
         return f"{scope}.{name}" if scope else name

@@ -33,19 +33,21 @@ VALUE, END, EXCEEDED, FAILED = "value", "end", "exceeded", "failed"
 # Plain tuples in the form without references: five times cheaper than pickling what they are copied from.
 _MARSHAL = 2
 _IDLE_SECONDS = 60
-_GROWN = 256 * 1024 * 1024
-_LEVELS = 20_000  # of Python calls: chains of `else if` nest as deeply as they are long
-_whole = itemgetter(slice(None))
+_MAX_RESIDENT = 256 * 1024 * 1024
+_MAX_CALLS = 20_000  # of Python calls: chains of `else if` nest as deeply as they are long
+_as_plain_tuple = itemgetter(slice(None))
 
-File = tuple[str, bytes, str]  # path key, bytes, the limit that keeps its syntax out ("" for none)
+WorkerFile = tuple[str, bytes, str]  # path key, bytes, the limit that keeps its syntax out ("" for none)
 
 
-def extract_files(files: list[File], settings: IndexSettings) -> Iterator[tuple[float, tuple[Any, ...]]]:
+def extract_files(
+    files: list[WorkerFile], settings: IndexSettings
+) -> Iterator[tuple[float, tuple[Any, ...]]]:
     """Processor seconds and extraction of each file."""
     for path, data, text_only in files:
         start = time.process_time()
-        found = extract_limited(path, data, settings, text_only)
-        yield time.process_time() - start, plain(found)
+        extraction = extract_limited(path, data, settings, text_only)
+        yield time.process_time() - start, to_plain(extraction)
 
 
 def extract_limited(path: str, data: bytes, settings: IndexSettings, text_only: str = "") -> Extraction:
@@ -53,7 +55,7 @@ def extract_limited(path: str, data: bytes, settings: IndexSettings, text_only: 
     from gitindex.extract.extractor import extract
 
     try:
-        with file_limits.enforced(len(data)):
+        with file_limits.enforce_limits(len(data)):
             return extract(path, data, settings, text_only=text_only)
     except MemoryError:
         if text_only:
@@ -61,31 +63,31 @@ def extract_limited(path: str, data: bytes, settings: IndexSettings, text_only: 
     return extract_limited(path, data, settings, textonly.MEMORY)
 
 
-def plain(found: Extraction) -> tuple[Any, ...]:
+def to_plain(extraction: Extraction) -> tuple[Any, ...]:
     """Without the classes, for `marshal`."""
-    rows = (tuple(map(_whole, part)) for part in found[4:9])
-    return (*found[:4], *rows, found.entity and found.entity[:], *found[10:])
+    rows = (tuple(map(_as_plain_tuple, part)) for part in extraction[4:9])
+    return (*extraction[:4], *rows, extraction.entity and extraction.entity[:], *extraction[10:])
 
 
 def main() -> None:
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
+    null_fd = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1):  # whatever prints must not reach the pipe
-        os.dup2(nowhere, number)
+        os.dup2(null_fd, number)
     gc.disable()
-    sys.setrecursionlimit(_LEVELS)
+    sys.setrecursionlimit(_MAX_CALLS)
     for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):  # leaves no core dump and writes no file
         resource.setrlimit(kind, (0, 0))
-    while (request := _next(source)) is not None:
-        for reply in _replies(*request):
+    while (request := _read_request(source)) is not None:
+        for reply in _run_request(*request):
             body = marshal.dumps(reply, _MARSHAL)
             sink.write(HEADER.pack(len(body)) + body)
             sink.flush()
-        if _resident() > _GROWN:
+        if _resident_bytes() > _MAX_RESIDENT:
             return
 
 
-def _next(source: BinaryIO) -> tuple[str, str, tuple[Any, ...]] | None:
+def _read_request(source: BinaryIO) -> tuple[str, str, tuple[Any, ...]] | None:
     """None when nobody asks any more."""
     if not select.select([source], [], [], _IDLE_SECONDS)[0]:
         return None
@@ -96,7 +98,7 @@ def _next(source: BinaryIO) -> tuple[str, str, tuple[Any, ...]] | None:
     return request
 
 
-def _replies(module: str, name: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+def _run_request(module: str, name: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     try:
         for value in getattr(import_module(module), name)(*arguments):
             yield VALUE, value
@@ -108,7 +110,7 @@ def _replies(module: str, name: str, arguments: tuple[Any, ...]) -> Iterator[tup
         yield END, None
 
 
-def _resident() -> int:
+def _resident_bytes() -> int:
     """Bytes now. Not `getrusage`: its maximum is inherited from whoever started us."""
     try:
         return int(Path("/proc/self/statm").read_bytes().split()[1]) * resource.getpagesize()

@@ -21,12 +21,12 @@ from gitindex.extract import file_limits
 from gitindex.extract.parser_process import END, EXCEEDED, HEADER, VALUE
 from gitindex.model import textonly
 
-PATIENCE = (
+STALL_SECONDS = (
     60.0  # seconds without a sign of life; a process that computes is ended by its own limit long before
 )
 _MODULE = "gitindex.extract.parser_process"
-_READ = 1 << 20
-_STARTS = 3
+_READ_BYTES = 1 << 20
+_MAX_STARTS = 3
 _idle: list[tuple[int, Sandbox]] = []  # the process that owns it: a fork must not use its parent's
 _lock = threading.Lock()
 
@@ -43,7 +43,7 @@ class SandboxStalled(SandboxDied):
     """It gave no sign of life, and computed nothing either: somebody stopped it."""
 
 
-class _Ended(Exception):
+class _ProcessExited(Exception):
     """The process ended by itself."""
 
 
@@ -76,9 +76,9 @@ class Sandbox:
             kind, value = self._ask(HEADER.pack(len(body)), body)
             while kind == VALUE:
                 yield value
-                kind, value = self._reply()
+                kind, value = self._read_reply()
             complete = kind in (END, EXCEEDED)
-        except _Ended as error:
+        except _ProcessExited as error:
             raise SandboxDied(textonly.CRASH) from error
         finally:
             if not complete:  # it is in the middle of something that nobody waits for
@@ -90,12 +90,12 @@ class Sandbox:
 
     def _ask(self, *parts: bytes) -> tuple[str, Any]:
         """The first reply. A process that had ended by itself, idle or grown, is replaced and asked again."""
-        for _ in range(_STARTS):
+        for _ in range(_MAX_STARTS):
             self.start()
             try:
                 self._send(*parts)
-                return self._reply()
-            except _Ended:
+                return self._read_reply()
+            except _ProcessExited:
                 continue
         raise WorkerFailed("the process that reads files ends as soon as it is started")
 
@@ -123,63 +123,63 @@ class Sandbox:
                 except BlockingIOError:
                     continue
                 except BrokenPipeError as error:
-                    raise self._death() from error
+                    raise self._exit_error() from error
 
-    def _reply(self) -> tuple[str, Any]:
-        size = HEADER.unpack(self._take(HEADER.size))[0]
-        kind, value = marshal.loads(self._take(size))  # noqa: S302 - plain values of our own process
+    def _read_reply(self) -> tuple[str, Any]:
+        size = HEADER.unpack(self._read_exactly(HEADER.size))[0]
+        kind, value = marshal.loads(self._read_exactly(size))  # noqa: S302 - plain values of our own process
         return kind, value
 
-    def _take(self, count: int) -> bytes:
+    def _read_exactly(self, count: int) -> bytes:
         assert self._process is not None
         assert self._process.stdout is not None
         pipe = self._process.stdout.fileno()
         while len(self._buffer) < count:
             self._wait(pipe, select.POLLIN)
             try:
-                data = os.read(pipe, _READ)
+                data = os.read(pipe, _READ_BYTES)
             except BlockingIOError:
                 continue
             if not data:
-                raise self._death()
+                raise self._exit_error()
             self._buffer += data
-        taken = bytes(self._buffer[:count])
+        message = bytes(self._buffer[:count])
         del self._buffer[:count]
-        return taken
+        return message
 
     def _wait(self, pipe: int, event: int) -> None:
         """Until the pipe is ready. A process that computes is left to its own limit; one that does not is ended."""
         poll = select.poll()
         poll.register(pipe, event)
-        used = self._processor_time()
-        while not poll.poll(PATIENCE * 1000):
-            now = self._processor_time()
-            if now == used:
+        last_time = self._read_processor_time()
+        while not poll.poll(STALL_SECONDS * 1000):
+            now = self._read_processor_time()
+            if now == last_time:
                 self.close()
                 raise SandboxStalled(textonly.TIME)
-            used = now
+            last_time = now
 
-    def _processor_time(self) -> str:
+    def _read_processor_time(self) -> str:
         """Clock ticks the process has used, as the kernel writes them; the clock itself where it does not."""
         assert self._process is not None
         try:
             with open(f"/proc/{self._process.pid}/stat", encoding="utf-8", errors="replace") as stat:
                 return " ".join(stat.read().rpartition(")")[2].split()[11:13])
         except OSError:
-            return str(time.monotonic() // (4 * PATIENCE))
+            return str(time.monotonic() // (4 * STALL_SECONDS))
 
-    def _death(self) -> Exception:
+    def _exit_error(self) -> Exception:
         """A signal means that a limit was exceeded; an exit code that the process could not do its work."""
         assert self._process is not None
         code = self._process.wait()
         self.close()
         if code > 0:
             return WorkerFailed(f"the process that reads files failed with exit code {code}")
-        return SandboxDied(file_limits.reason_of(code)) if code else _Ended()
+        return SandboxDied(file_limits.reason_of(code)) if code else _ProcessExited()
 
 
 @contextmanager
-def borrowed() -> Iterator[Sandbox]:
+def borrow_sandbox() -> Iterator[Sandbox]:
     """A sandbox of one's own for a while; the last one used is kept."""
     with _lock:
         box = next((box for owner, box in _idle if owner == os.getpid()), None) or Sandbox()
@@ -191,11 +191,11 @@ def borrowed() -> Iterator[Sandbox]:
         raise
     with _lock:
         spare, _idle[:] = [box for owner, box in _idle if owner == os.getpid()], [(os.getpid(), box)]
-    for other in spare:
-        other.close()
+    for unused in spare:
+        unused.close()
 
 
-def prepare() -> None:
+def start_early() -> None:
     """Start a process that will be needed soon."""
-    with borrowed() as box:
+    with borrow_sandbox() as box:
         box.start()

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from gitindex.extract.native import scan
 
-_FEED = 10
+_LINE_FEED = 10
 _BOM = b"\xef\xbb\xbf"
 
 
-class Source:
+class SourceText:
     """Bytes without the mark, and the arithmetic of positions in them."""
 
     def __init__(self, raw: bytes) -> None:
         self.shift = len(_BOM) if raw.startswith(_BOM) else 0
         self.data = raw[self.shift :]
-        self.starts = _starts(self.data)
+        self.starts = _find_line_starts(self.data)
 
     @property
     def lines(self) -> int:
@@ -33,11 +33,11 @@ class Source:
         return len(self.starts) - (self.starts[-1] == len(self.data))
 
     @cached_property
-    def _wide(self) -> NDArray[np.int64] | None:
+    def _continuation_counts(self) -> NDArray[np.int64] | None:
         """For each offset, how many UTF-8 continuation bytes stand before it; None for plain ASCII."""
         if self.data.isascii():
             return None
-        return np.concatenate(([0], np.cumsum((_array(self.data) & 0xC0) == 0x80)))
+        return np.concatenate(([0], np.cumsum((_as_array(self.data) & 0xC0) == 0x80)))
 
     def rows(self, offsets: Iterable[int]) -> list[int]:
         """0-based rows of byte offsets."""
@@ -46,22 +46,22 @@ class Source:
 
     def locate(self, offsets: Sequence[int]) -> tuple[list[int], list[int]]:
         """1-based lines and 1-based code point columns of byte offsets."""
-        starts, wide = self.starts, self._wide
+        starts, counts = self.starts, self._continuation_counts
         rows = [bisect_right(starts, offset) for offset in offsets]
         begins = [starts[row - 1] for row in rows]
         columns = [offset - begin + 1 for offset, begin in zip(offsets, begins, strict=True)]
-        if wide is not None:
-            beyond = (wide[list(offsets)] - wide[begins]).tolist()
-            columns = [column - more for column, more in zip(columns, beyond, strict=True)]
+        if counts is not None:
+            beyond = (counts[list(offsets)] - counts[begins]).tolist()
+            columns = [column - extra for column, extra in zip(columns, beyond, strict=True)]
         return rows, columns
 
     @cached_property
     def chars(self) -> list[int]:
         """Code points before each line start, and in all: what chunk sizes are measured in."""
         ends = [*self.starts, len(self.data)]
-        if self._wide is None:
+        if self._continuation_counts is None:
             return ends
-        result: list[int] = (np.array(ends) - self._wide[ends]).tolist()
+        result: list[int] = (np.array(ends) - self._continuation_counts[ends]).tolist()
         return result
 
     def rows_between(self, first: int, last: int) -> list[bytes]:
@@ -71,21 +71,23 @@ class Source:
 
     def code_points(self, start: int, end: int) -> list[int]:
         """Offsets at which code points between the two begin; the first is always `start`."""
-        if self._wide is None:
+        if self._continuation_counts is None:
             return list(range(start, end))
-        found: list[int] = (np.flatnonzero((_array(self.data[start:end]) & 0xC0) != 0x80) + start).tolist()
-        return found if found[:1] == [start] else [start, *found]
+        offsets: list[int] = (
+            np.flatnonzero((_as_array(self.data[start:end]) & 0xC0) != 0x80) + start
+        ).tolist()
+        return offsets if offsets[:1] == [start] else [start, *offsets]
 
     def text(self, start: int, end: int) -> str:
         return self.data[start:end].decode("utf-8", "replace")
 
 
-def _starts(data: bytes) -> list[int]:
+def _find_line_starts(data: bytes) -> list[int]:
     if scan is not None:
-        found: list[int] = scan.starts(data)
-        return found
-    return [0, *(np.flatnonzero(_array(data) == _FEED) + 1).tolist()]
+        line_starts: list[int] = scan.starts(data)
+        return line_starts
+    return [0, *(np.flatnonzero(_as_array(data) == _LINE_FEED) + 1).tolist()]
 
 
-def _array(data: bytes) -> NDArray[np.uint8]:
+def _as_array(data: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(data, dtype=np.uint8)

@@ -18,14 +18,14 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 def subwords(text: str) -> list[str]:
     """Lower-case sub-words in order; over-long ones are cut, never dropped."""
     if text.isascii():
-        found = _SUBWORD.findall(text)
+        raw_tokens = _SUBWORD.findall(text)
     else:  # words with letters beyond ASCII stay whole: case says little in most scripts
-        found = [
+        raw_tokens = [
             part
             for word in _WORD.findall(text)
             for part in (_SUBWORD.findall(word) if word.isascii() else (word,))
         ]
-    return [token[:MAX_TOKEN] for token in " ".join(found).lower().split()]
+    return [token[:MAX_TOKEN] for token in " ".join(raw_tokens).lower().split()]
 
 
 def terms(text: str) -> str:

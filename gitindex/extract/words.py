@@ -22,7 +22,7 @@ _OTHER, _LOWER, _UPPER, _DIGIT, _UNDERSCORE, _BEYOND = range(6)  # six cubed sti
 _SPLIT, _LEADING = 1, 2  # a sub-word begins here; a digit that begins no identifier
 
 
-def _kind(byte: int) -> int:
+def _character_kind(byte: int) -> int:
     if byte > 127:
         return _BEYOND  # of a letter: whatever else was there has been taken out
     sign = chr(byte)
@@ -33,18 +33,20 @@ def _kind(byte: int) -> int:
     return _UNDERSCORE if sign == "_" else _OTHER
 
 
-def _judge(before: int, here: int, after: int) -> int:
-    if here == _DIGIT and before == _OTHER:
+def _classify_boundary(before: int, current: int, after: int) -> int:
+    if current == _DIGIT and before == _OTHER:
         return _LEADING
-    if {before, here} & {_OTHER, _UNDERSCORE}:
+    if {before, current} & {_OTHER, _UNDERSCORE}:
         return 0
-    hump = here == _UPPER and (before == _LOWER or (before == _UPPER and after == _LOWER))
-    return _SPLIT if hump or (before == _DIGIT) != (here == _DIGIT) else 0
+    hump = current == _UPPER and (before == _LOWER or (before == _UPPER and after == _LOWER))
+    return _SPLIT if hump or (before == _DIGIT) != (current == _DIGIT) else 0
 
 
-_KINDS = bytes(map(_kind, range(256)))
-_VERDICTS = bytes(_judge(at // 36, at // 6 % 6, at % 6) for at in range(216)).ljust(256, b"\0")
-_WORDS = bytes(_SPACE if _kind(c) == _OTHER else c for c in range(256)).lower()
+_KINDS = bytes(map(_character_kind, range(256)))
+_BOUNDARIES = bytes(_classify_boundary(code // 36, code // 6 % 6, code % 6) for code in range(216)).ljust(
+    256, b"\0"
+)
+_WORDS = bytes(_SPACE if _character_kind(c) == _OTHER else c for c in range(256)).lower()
 _SUBWORDS = _WORDS.replace(b"_", b" ")
 _IS_LETTER = np.array([kind in (_LOWER, _UPPER, _BEYOND) for kind in range(6)])
 
@@ -52,99 +54,101 @@ _IS_LETTER = np.array([kind in (_LOWER, _UPPER, _BEYOND) for kind in range(6)])
 def terms_and_compounds(texts: list[str]) -> Iterator[tuple[str, str]]:
     """Both of each text, for a white-space tokenizer."""
     if scan is None:
-        yield from _by_arrays(texts)
+        yield from _split_with_arrays(texts)
         return
-    found = scan.words(texts, tokens.MAX_TOKEN, _lowered)
-    others = _by_arrays([text for text, pair in zip(texts, found, strict=True) if pair is None])
-    yield from (next(others) if pair is None else pair for pair in found)
+    pairs = scan.words(texts, tokens.MAX_TOKEN, _lower_case)
+    array_pairs = _split_with_arrays([text for text, pair in zip(texts, pairs, strict=True) if pair is None])
+    yield from (next(array_pairs) if pair is None else pair for pair in pairs)
 
 
-def _by_arrays(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _split_with_arrays(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     encoded = [text.encode("utf-8", "replace") for text in texts]
     bounds = np.array([*accumulate((len(piece) + 1 for piece in encoded), initial=1)])
     data = b"\n".join([b"", *encoded, b""])  # so that no word is the first or the last thing
     plain = data.isascii()
-    odd = frozenset[str]()
+    other_digits = frozenset[str]()
     if not plain:
-        data, odd = _letters_only(data)
+        data, other_digits = _blank_non_letters(data)
     kinds = np.frombuffer(data.translate(_KINDS), np.uint8)
-    verdicts = _verdicts(kinds)
-    splits = np.flatnonzero(verdicts == _SPLIT)
+    boundaries = _classify_boundaries(kinds)
+    splits = np.flatnonzero(boundaries == _SPLIT)
     if not plain:
-        splits = _outside_whole_words(splits, kinds)
+        splits = _drop_whole_word_splits(splits, kinds)
     subwords = np.insert(np.frombuffer(data.translate(_SUBWORDS), np.uint8), splits, _SPACE)
     moved = bounds + splits.searchsorted(bounds)
-    slow = _with_long_words(subwords, moved)
+    slow = _find_long_word_texts(subwords, moved)
     words = np.frombuffer(data.translate(_WORDS), np.uint8).copy()
-    _blank_leading_digits(words, np.flatnonzero(verdicts == _LEADING), kinds)
+    _blank_leading_digits(words, np.flatnonzero(boundaries == _LEADING), kinds)
     inner = splits[words[splits - 1] != _SPACE]
-    names, limits = _compounds(words, np.concatenate((inner, np.flatnonzero(kinds == _UNDERSCORE))), bounds)
+    names, limits = _find_compounds(
+        words, np.concatenate((inner, np.flatnonzero(kinds == _UNDERSCORE))), bounds
+    )
     terms = subwords.tobytes()
     spans = zip(pairwise(moved.tolist()), pairwise(limits), strict=True)
-    for at, ((first, last), (begin, end)) in enumerate(spans):
-        if at in slow or (odd and not odd.isdisjoint(texts[at])):
-            yield tokens.terms(texts[at]), tokens.compounds(texts[at])
+    for index, ((first, last), (begin, end)) in enumerate(spans):
+        if index in slow or (other_digits and not other_digits.isdisjoint(texts[index])):
+            yield tokens.terms(texts[index]), tokens.compounds(texts[index])
         elif plain:
             distinct = dict.fromkeys([name[: tokens.MAX_TOKEN] for name in names[begin:end]])
             yield terms[first:last].decode(), b" ".join(distinct).decode()
         else:
-            yield _lowered(terms[first:last].decode(), b" ".join(names[begin:end]).decode())
+            yield _lower_case(terms[first:last].decode(), b" ".join(names[begin:end]).decode())
 
 
-def _lowered(terms: str, names: str) -> tuple[str, str]:
+def _lower_case(terms: str, names: str) -> tuple[str, str]:
     """Letters beyond ASCII were still as they had been written."""
     cut = dict.fromkeys([name[: tokens.MAX_TOKEN] for name in names.lower().split()])
     return terms.lower(), " ".join(cut)
 
 
-def _letters_only(data: bytes) -> tuple[bytes, frozenset[str]]:
+def _blank_non_letters(data: bytes) -> tuple[bytes, frozenset[str]]:
     """Beyond ASCII only letters are left, each sign where it was; the digits among what is gone."""
-    odd = []
+    other_digits = []
     for sign in set(data.translate(None, _ASCII).decode()):
         if sign.isdecimal() or not sign.isalnum():
             data = data.replace(coded := sign.encode(), b" " * len(coded))
-            odd += [sign] if sign.isdecimal() else []
-    return data, frozenset(odd)
+            other_digits += [sign] if sign.isdecimal() else []
+    return data, frozenset(other_digits)
 
 
-def _verdicts(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _classify_boundaries(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
     padded = np.zeros(len(kinds) + 2, np.uint8)
     padded[1:-1] = kinds
     three = padded[:-2] * np.uint8(36) + kinds * np.uint8(6) + padded[2:]
-    return np.frombuffer(three.tobytes().translate(_VERDICTS), np.uint8)
+    return np.frombuffer(three.tobytes().translate(_BOUNDARIES), np.uint8)
 
 
-def _outside_whole_words(splits: NDArray[np.int64], kinds: NDArray[np.uint8]) -> NDArray[np.int64]:
+def _drop_whole_word_splits(splits: NDArray[np.int64], kinds: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Letters that are not all ASCII stay one word: case says little in most scripts."""
     breaks = np.flatnonzero(~_IS_LETTER[kinds])
-    whole = np.zeros(len(breaks) + 1, np.bool_)
-    whole[breaks.searchsorted(np.flatnonzero(kinds == _BEYOND))] = True
+    is_whole = np.zeros(len(breaks) + 1, np.bool_)
+    is_whole[breaks.searchsorted(np.flatnonzero(kinds == _BEYOND))] = True
     hump = (kinds[splits] == _UPPER) & (kinds[splits - 1] != _DIGIT)
-    kept: NDArray[np.int64] = splits[~(hump & whole[breaks.searchsorted(splits)])]
-    return kept
+    remaining: NDArray[np.int64] = splits[~(hump & is_whole[breaks.searchsorted(splits)])]
+    return remaining
 
 
-def _with_long_words(words: NDArray[np.uint8], bounds: NDArray[np.int64]) -> frozenset[int]:
+def _find_long_word_texts(words: NDArray[np.uint8], bounds: NDArray[np.int64]) -> frozenset[int]:
     """Texts with one that has to be cut."""
     ends = np.flatnonzero(words == _SPACE)
     many = np.flatnonzero(ends[1:] - ends[:-1] > tokens.MAX_TOKEN + 1)  # bytes, of perhaps fewer characters
-    found = [
+    long_starts = [
         first + 1
         for first, end in zip(ends[many].tolist(), ends[many + 1].tolist(), strict=True)
         if len(words[first + 1 : end].tobytes().decode().lower()) > tokens.MAX_TOKEN
     ]
-    return frozenset((bounds.searchsorted(found, "right") - 1).tolist())
+    return frozenset((bounds.searchsorted(long_starts, "right") - 1).tolist())
 
 
 def _blank_leading_digits(
-    words: NDArray[np.uint8], where: NDArray[np.int64], kinds: NDArray[np.uint8]
+    words: NDArray[np.uint8], positions: NDArray[np.int64], kinds: NDArray[np.uint8]
 ) -> None:
-    while len(where):
-        words[where] = _SPACE
-        where = where[kinds[where + 1] == _DIGIT] + 1
+    while len(positions):
+        words[positions] = _SPACE
+        positions = positions[kinds[positions + 1] == _DIGIT] + 1
 
 
-def _compounds(
+def _find_compounds(
     words: NDArray[np.uint8], marks: NDArray[np.int64], bounds: NDArray[np.int64]
 ) -> tuple[list[bytes], list[int]]:
     """The words with a mark in them, and how many of them stand before each bound."""
@@ -155,5 +159,5 @@ def _compounds(
     marked[starts.searchsorted(marks, "right")] = True
     starts, ends = starts[marked[1:]], ends[marked[1:]]
     text = words.tobytes()
-    found = [text[begin:end] for begin, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    return found, starts.searchsorted(bounds).tolist()
+    compounds = [text[begin:end] for begin, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return compounds, starts.searchsorted(bounds).tolist()

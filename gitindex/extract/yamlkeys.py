@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gitindex.extract.config_keys import MOST_KEYS, SCANNED_BYTES
-from gitindex.extract.definitions import Definition
-from gitindex.extract.source_text import Source
+from gitindex.extract.config_keys import MAX_KEYS, SCANNED_BYTES
+from gitindex.extract.definitions import ParsedDefinition
+from gitindex.extract.source_text import SourceText
 
 _KEY = re.compile(
     rb"([ ]*(?:-[ ]+)*)"
@@ -20,7 +20,7 @@ _KEY = re.compile(
 )
 _BLOCK_SCALAR = re.compile(rb"(?:![^ ]* |&[^ ]* )*[|>][-+0-9]*[ \t]*(?:#.*)?\r?$")
 _DOCUMENT = re.compile(rb"(?:---|\.\.\.)(?:\s|$)")
-_LONGEST = 1000
+_MAX_LINE = 1000
 
 
 class _Key(NamedTuple):
@@ -31,36 +31,36 @@ class _Key(NamedTuple):
     signature: str
 
 
-def yaml_keys(source: Source) -> list[Definition]:
+def read_yaml_keys(source: SourceText) -> list[ParsedDefinition]:
     """Outer before inner."""
-    found: list[_Key] = []
+    named_keys: list[_Key] = []
     ends: list[int] = []
     stack: list[int] = []
-    for key in _keys(source):
-        while stack and found[stack[-1]].column >= key.column:
+    for key in _scan_keys(source):
+        while stack and named_keys[stack[-1]].column >= key.column:
             ends[stack.pop()] = source.starts[key.row]
         if not key.name:
             continue
-        stack.append(len(found))
-        found.append(key)
+        stack.append(len(named_keys))
+        named_keys.append(key)
         ends.append(len(source.data))
-        if len(found) == MOST_KEYS:
+        if len(named_keys) == MAX_KEYS:
             break
-    return [_definition(source, key, end) for key, end in zip(found, ends, strict=True)]
+    return [_make_definition(source, key, end) for key, end in zip(named_keys, ends, strict=True)]
 
 
-def _definition(source: Source, key: _Key, end: int) -> Definition:
+def _make_definition(source: SourceText, key: _Key, end: int) -> ParsedDefinition:
     end = key.start + len(source.data[key.start : max(end, key.start)].rstrip())
-    return Definition(key.start, end, "key", key.name, "", key.start, key.signature, "", key.row, True)
+    return ParsedDefinition(key.start, end, "key", key.name, "", key.start, key.signature, "", key.row, True)
 
 
-def _keys(source: Source) -> Iterator[_Key]:
+def _scan_keys(source: SourceText) -> Iterator[_Key]:
     """Keys in order; a nameless one at column 0 ends a document."""
     scalar = -1  # indentation of the key whose block scalar we are in
     for row, start in enumerate(source.starts):
         if start > SCANNED_BYTES:
             return
-        line = source.data[start : start + _LONGEST].split(b"\n", 1)[0]
+        line = source.data[start : start + _MAX_LINE].split(b"\n", 1)[0]
         if scalar >= 0:
             if not line.strip() or len(line) - len(line.lstrip(b" ")) > scalar:
                 continue

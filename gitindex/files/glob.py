@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 _SPECIAL = b"*?[\\"
 _SLASH = ord("/")
-_NAMED: dict[bytes, frozenset[int]] = {
+_NAMED_CLASSES: dict[bytes, frozenset[int]] = {
     b"alnum": frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
     b"alpha": frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
     b"blank": frozenset(b" \t"),
@@ -29,7 +29,7 @@ _NAMED: dict[bytes, frozenset[int]] = {
 }
 
 
-class Malformed(ValueError):
+class MalformedPattern(ValueError):
     """A pattern that matches nothing, ever (open bracket, unknown class, trailing backslash)."""
 
 
@@ -47,14 +47,14 @@ def compile_glob(pattern: bytes) -> re.Pattern[bytes]:
     """
     literal = _literal_length(pattern)
     # Git compares the literal start by itself and globs only the rest, so `a**/b` spans directories.
-    parts = [_Part("", re.escape(pattern[:literal])), *_parts(pattern[literal:])]
+    parts = [_Part("", re.escape(pattern[:literal])), *_split_parts(pattern[literal:])]
     stretches: list[list[_Part]] = [[]]
     for part in parts:
         if part.stars.startswith("**"):
             stretches.append([])
         stretches[-1].append(part)
-    body = b"".join(b"(?>%s)" % _stretch(stretch, last=False) for stretch in stretches[:-1])
-    return re.compile(body + _stretch(stretches[-1], last=True) + rb"\Z", re.DOTALL)
+    body = b"".join(b"(?>%s)" % _compile_stretch(stretch, last=False) for stretch in stretches[:-1])
+    return re.compile(body + _compile_stretch(stretches[-1], last=True) + rb"\Z", re.DOTALL)
 
 
 def is_literal(pattern: bytes) -> bool:
@@ -62,15 +62,15 @@ def is_literal(pattern: bytes) -> bool:
 
 
 def _literal_length(pattern: bytes) -> int:
-    return next((at for at, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
+    return next((position for position, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
 
 
-def _stretch(parts: list[_Part], *, last: bool) -> bytes:
+def _compile_stretch(parts: list[_Part], *, last: bool) -> bytes:
     """Parts up to the next `**`; only the very last star of the pattern may need to try again."""
     out = []
-    for at, (stars, expression) in enumerate(parts):
+    for index, (stars, expression) in enumerate(parts):
         if stars == "*":
-            final = last and at == len(parts) - 1
+            final = last and index == len(parts) - 1
             out.append(b"[^/]*" + expression if final else b"(?>[^/]*?%s)" % expression)
         else:
             prefix = {"": b"", "**/": b"(?:.*?/)??", "**": b".*?"}[stars]
@@ -78,26 +78,26 @@ def _stretch(parts: list[_Part], *, last: bool) -> bytes:
     return b"".join(out)
 
 
-def _parts(pattern: bytes) -> Iterator[_Part]:
-    stars, run, at = "", bytearray(), 0
-    while at < len(pattern):
-        if pattern[at] != ord("*"):
-            piece, at = _single(pattern, at)
+def _split_parts(pattern: bytes) -> Iterator[_Part]:
+    stars, run, position = "", bytearray(), 0
+    while position < len(pattern):
+        if pattern[position] != ord("*"):
+            piece, position = _parse_single(pattern, position)
             run += piece
             continue
         yield _Part(stars, bytes(run))
-        stars, at = _stars(pattern, at)
+        stars, position = _parse_stars(pattern, position)
         run = bytearray()
     yield _Part(stars, bytes(run))
 
 
-def _stars(pattern: bytes, at: int) -> tuple[str, int]:
-    """A run of stars at `at`: what it means and where the pattern goes on."""
-    end = at
+def _parse_stars(pattern: bytes, position: int) -> tuple[str, int]:
+    """A run of stars at `position`: what it means and where the pattern goes on."""
+    end = position
     while end < len(pattern) and pattern[end] == ord("*"):
         end += 1
-    bounded = at == 0 or pattern[at - 1] == _SLASH
-    if end - at > 1 and bounded:
+    bounded = position == 0 or pattern[position - 1] == _SLASH
+    if end - position > 1 and bounded:
         if pattern[end : end + 1] == b"/":
             return "**/", end + 1
         if end == len(pattern) or pattern[end : end + 2] == b"\\/":
@@ -105,77 +105,77 @@ def _stars(pattern: bytes, at: int) -> tuple[str, int]:
     return "*", end
 
 
-def _single(pattern: bytes, at: int) -> tuple[bytes, int]:
+def _parse_single(pattern: bytes, position: int) -> tuple[bytes, int]:
     """The expression for one byte of text, and the position after it."""
-    byte = pattern[at : at + 1]
+    byte = pattern[position : position + 1]
     if byte == b"?":
-        return b"[^/]", at + 1
+        return b"[^/]", position + 1
     if byte == b"[":
-        members, end = _bracket(pattern, at + 1)
-        return _set(members), end
+        members, end = _parse_bracket(pattern, position + 1)
+        return _render_set(members), end
     if byte == b"\\":
-        if at + 1 == len(pattern):
-            raise Malformed("trailing backslash")
-        return re.escape(pattern[at + 1 : at + 2]), at + 2
-    return re.escape(byte), at + 1
+        if position + 1 == len(pattern):
+            raise MalformedPattern("trailing backslash")
+        return re.escape(pattern[position + 1 : position + 2]), position + 2
+    return re.escape(byte), position + 1
 
 
-def _set(members: frozenset[int]) -> bytes:
+def _render_set(members: frozenset[int]) -> bytes:
     allowed = sorted(members - {_SLASH})
     if not allowed:
         return rb"(?!)"
     return b"[" + b"".join(rb"\x%02x" % byte for byte in allowed) + b"]"
 
 
-def _bracket(pattern: bytes, at: int) -> tuple[frozenset[int], int]:
+def _parse_bracket(pattern: bytes, position: int) -> tuple[frozenset[int], int]:
     """The bytes a bracket expression stands for, and the position after its `]`."""
-    negated = pattern[at : at + 1] in (b"!", b"^")
-    at += negated
+    negated = pattern[position : position + 1] in (b"!", b"^")
+    position += negated
     members: set[int] = set()
     previous = -1  # the start of a possible range
     first = True
-    while first or pattern[at : at + 1] != b"]":
+    while first or pattern[position : position + 1] != b"]":
         first = False
-        if at >= len(pattern):
-            raise Malformed("open bracket")
-        previous, at = _member(pattern, at, previous, members)
-    return frozenset(range(256)) - members if negated else frozenset(members), at + 1
+        if position >= len(pattern):
+            raise MalformedPattern("open bracket")
+        previous, position = _parse_member(pattern, position, previous, members)
+    return frozenset(range(256)) - members if negated else frozenset(members), position + 1
 
 
-def _member(pattern: bytes, at: int, previous: int, members: set[int]) -> tuple[int, int]:
-    """Add one member or range at `at`; return what a following `-` would start from, and where to go on."""
-    byte = pattern[at]
-    following = pattern[at + 1 : at + 2]
+def _parse_member(pattern: bytes, position: int, previous: int, members: set[int]) -> tuple[int, int]:
+    """Add one member or range at `position`; return what a following `-` would start from, and where to go on."""
+    byte = pattern[position]
+    following = pattern[position + 1 : position + 2]
     if byte == ord("-") and previous >= 0 and following and following != b"]":
-        high, end = _escaped(pattern, at + 1)
+        high, end = _parse_escaped(pattern, position + 1)
         members.update(range(previous, high + 1))
         return -1, end
     if byte == ord("[") and following == b":":
-        name, end = _class_name(pattern, at + 2)
+        name, end = _parse_class_name(pattern, position + 2)
         if name is not None:
-            members |= _NAMED[name]
+            members |= _NAMED_CLASSES[name]
             return -1, end
-    high, end = _escaped(pattern, at)
+    high, end = _parse_escaped(pattern, position)
     members.add(high)
     return high, end
 
 
-def _escaped(pattern: bytes, at: int) -> tuple[int, int]:
-    if pattern[at] != ord("\\"):
-        return pattern[at], at + 1
-    if at + 1 >= len(pattern):
-        raise Malformed("open bracket")
-    return pattern[at + 1], at + 2
+def _parse_escaped(pattern: bytes, position: int) -> tuple[int, int]:
+    if pattern[position] != ord("\\"):
+        return pattern[position], position + 1
+    if position + 1 >= len(pattern):
+        raise MalformedPattern("open bracket")
+    return pattern[position + 1], position + 2
 
 
-def _class_name(pattern: bytes, at: int) -> tuple[bytes | None, int]:
+def _parse_class_name(pattern: bytes, position: int) -> tuple[bytes | None, int]:
     """The name in `[:name:]`, or None when the bracket holds no such thing after all."""
-    end = pattern.find(b"]", at)
+    end = pattern.find(b"]", position)
     if end < 0:
-        raise Malformed("open bracket")
-    if end == at or pattern[end - 1 : end] != b":":
-        return None, at
-    name = pattern[at : end - 1]
-    if name not in _NAMED:
-        raise Malformed("unknown class")
+        raise MalformedPattern("open bracket")
+    if end == position or pattern[end - 1 : end] != b":":
+        return None, position
+    name = pattern[position : end - 1]
+    if name not in _NAMED_CLASSES:
+        raise MalformedPattern("unknown class")
     return name, end + 1

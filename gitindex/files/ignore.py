@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 from gitindex.errors import ConfigError
-from gitindex.files.glob import Malformed, compile_glob, is_literal
+from gitindex.files.glob import MalformedPattern, compile_glob, is_literal
 from gitindex.model.frozen import frozen
 
 MAX_BYTES = 256 * 1024
@@ -50,21 +50,21 @@ class IgnoreRules:
     @classmethod
     def parse(cls, base: str | bytes, data: bytes, name: str = "an ignore file") -> Self:
         """Raises ConfigError for a file of too many bytes or rules."""
-        if len(data) > MAX_BYTES or sum(1 for _ in _lines(data)) > MAX_RULES:
+        if len(data) > MAX_BYTES or sum(1 for _ in _split_lines(data)) > MAX_RULES:
             raise ConfigError(
                 f"{name} has more than {MAX_RULES:,} rules or {MAX_BYTES:,} bytes",
                 hint="use fewer, wider patterns",
             )
-        rules = (_rule(line) for line in _lines(data.removeprefix(_BOM)))
-        return cls(_bytes(base).strip(b"/"), tuple(rule for rule in rules if rule is not None))
+        rules = (_parse_rule(line) for line in _split_lines(data.removeprefix(_BOM)))
+        return cls(_to_bytes(base).strip(b"/"), tuple(rule for rule in rules if rule is not None))
 
     @classmethod
-    def globs(cls, patterns: Iterable[str]) -> Self:
+    def from_globs(cls, patterns: Iterable[str]) -> Self:
         """Configured globs: the same language, without comments."""
-        rules = (_rule(pattern.encode("utf-8", "surrogateescape")) for pattern in patterns)
+        rules = (_parse_rule(pattern.encode("utf-8", "surrogateescape")) for pattern in patterns)
         return cls(b"", tuple(rule for rule in rules if rule is not None))
 
-    def verdict(self, path: bytes, *, is_dir: bool) -> bool | None:
+    def decide(self, path: bytes, *, is_dir: bool) -> bool | None:
         """What the last matching rule says of this very path (whole, from the root); None without one."""
         inner = path[len(self.base) + 1 :] if self.base else path
         name = path.rpartition(b"/")[2]
@@ -85,69 +85,69 @@ class Ignore:
         """These rules and one more file; the old object stays as it was."""
         return Ignore((*self._by_base.values(), rules))
 
-    def ignored(self, path: str | bytes, is_dir: bool) -> bool:
+    def is_ignored(self, path: str | bytes, is_dir: bool) -> bool:
         """Whether git would ignore the path: nothing below an ignored directory can be re-included."""
         if not self._by_base:
             return False
-        raw = _bytes(path)
-        return self._directory(raw.rpartition(b"/")[0]) or bool(self.verdict(raw, is_dir=is_dir))
+        raw = _to_bytes(path)
+        return self._is_directory_ignored(raw.rpartition(b"/")[0]) or bool(self.decide(raw, is_dir=is_dir))
 
-    def verdict(self, path: bytes, *, is_dir: bool) -> bool | None:
+    def decide(self, path: bytes, *, is_dir: bool) -> bool | None:
         """The deepest rule file that says anything about this very path, parents left aside."""
-        for base in _bases(path):
+        for base in _parent_directories(path):
             rules = self._by_base.get(base)
-            said = rules.verdict(path, is_dir=is_dir) if rules else None
-            if said is not None:
-                return said
+            decision = rules.decide(path, is_dir=is_dir) if rules else None
+            if decision is not None:
+                return decision
         return None
 
-    def _directory(self, path: bytes) -> bool:
+    def _is_directory_ignored(self, path: bytes) -> bool:
         """From the root down, with a loop: a path may be deeper than Python calls."""
         if path in self._directories:
             return self._directories[path]
-        above = [parent for parent in (path, *_bases(path)) if parent]
-        known = False
+        above = [parent for parent in (path, *_parent_directories(path)) if parent]
+        parent_ignored = False
         for parent in reversed(above):
             if parent not in self._directories:
-                self._directories[parent] = known or bool(self.verdict(parent, is_dir=True))
-            known = self._directories[parent]
-        return known
+                self._directories[parent] = parent_ignored or bool(self.decide(parent, is_dir=True))
+            parent_ignored = self._directories[parent]
+        return parent_ignored
 
 
-def fingerprint(files: Mapping[str, bytes]) -> str:
+def fingerprint_rules(files: Mapping[str, bytes]) -> str:
     """`ignore_fingerprint` (CF-2): rule files in path order, each hashed as path NUL bytes."""
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for path, data in sorted((key.encode(), data) for key, data in files.items()):
-        whole.update(hashlib.sha256(path + b"\0" + data).digest())
-    return whole.hexdigest()
+        digest.update(hashlib.sha256(path + b"\0" + data).digest())
+    return digest.hexdigest()
 
 
-def _bytes(path: str | bytes) -> bytes:
+def _to_bytes(path: str | bytes) -> bytes:
     return path.encode("utf-8", "surrogateescape") if isinstance(path, str) else path
 
 
-def _bases(path: bytes) -> Iterator[bytes]:
+def _parent_directories(path: bytes) -> Iterator[bytes]:
     """Directories above the path, deepest first, the root last."""
     while path:
         path = path.rpartition(b"/")[0]
         yield path
 
 
-def _lines(data: bytes) -> Iterator[bytes]:
+def _split_lines(data: bytes) -> Iterator[bytes]:
     for line in data.split(b"\n"):
         text = line.removesuffix(b"\r")
         if text and not text.startswith(b"#"):
-            yield _trimmed(text.partition(b"\0")[0])
+            yield _trim_spaces(text.partition(b"\0")[0])
 
 
-def _trimmed(line: bytes) -> bytes:
+def _trim_spaces(line: bytes) -> bytes:
     """Without trailing spaces, unless a backslash keeps the first of them."""
     text = line.rstrip(b" ")
     backslashes = len(text) - len(text.rstrip(b"\\"))
     return text + b" " if text != line and backslashes % 2 else text
 
 
-def _rule(line: bytes) -> Rule | None:
+def _parse_rule(line: bytes) -> Rule | None:
     """None for a line that can match nothing."""
     negated = line.startswith(b"!")
     body = line[1:] if negated else line
@@ -163,6 +163,6 @@ def _rule(line: bytes) -> Rule | None:
     if literal is None and suffix is None:
         try:
             expression = compile_glob(pattern)
-        except Malformed:
+        except MalformedPattern:
             return None
     return Rule(negated, directory_only, basename, literal, suffix, expression)

@@ -156,34 +156,34 @@ _SHEBANG = re.compile(rb"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+|[ \t]+\w+=\S*)*[ \t]+
 _VERSION = re.compile(r"[0-9.]+$")
 
 
-def _table(text: str) -> dict[str, str]:
+def _parse_table(text: str) -> dict[str, str]:
     rows = (line.split(":", 1) for line in text.strip().splitlines())
     return {key: language for language, keys in rows for key in keys.split()}
 
 
-_BY_SUFFIX = _table(_SUFFIXES)
-_BY_NAME = _table(_NAMES)
+_BY_SUFFIX = _parse_table(_SUFFIXES)
+_BY_NAME = _parse_table(_NAMES)
 
 
 def language_of(path_key: str, head: bytes = b"") -> str:
     """The language's name, or "" when neither the name nor the shebang in `head` (≤ 256 bytes) tells."""
     name = path_key.rsplit("/", 1)[-1].lower()
-    found = _BY_NAME.get(name) or _by_suffix(name)
-    if found:
-        return found
+    language = _BY_NAME.get(name) or _find_by_suffix(name)
+    if language:
+        return language
     if name.startswith(("dockerfile.", "containerfile.")):
         return "dockerfile"
-    return _by_shebang(head[:256])
+    return _find_by_shebang(head[:256])
 
 
-def _by_suffix(name: str) -> str:
+def _find_by_suffix(name: str) -> str:
     stem, dot, suffix = name.rpartition(".")
     if not dot or (not stem and suffix != "env"):
         return ""
     return _BY_SUFFIX.get(suffix, "")
 
 
-def _by_shebang(head: bytes) -> str:
+def _find_by_shebang(head: bytes) -> str:
     match = _SHEBANG.match(head.removeprefix(b"\xef\xbb\xbf"))
     if match is None:
         return ""

@@ -14,40 +14,40 @@ LinkEntry = Literal["file", "dir"] | tuple[Literal["link"], bytes]
 Lookup = Callable[[str], LinkEntry | None]
 
 
-def resolve(path_key: str, target: bytes, lookup: Lookup) -> str | SkipReason:
+def resolve_link(path_key: str, target: bytes, lookup: Lookup) -> str | SkipReason:
     """The path key of the file that the link at `path_key` stands for, or why there is none.
 
     `lookup` says what a path key is in the tree; links in the middle of a target are followed too.
     """
-    here = path_key.split("/")[:-1]
-    pending = _steps(target)
+    directory = path_key.split("/")[:-1]
+    pending = _split_target(target)
     hops = 1
     while not isinstance(pending, SkipReason) and pending:
         name = pending.pop()
         if name in ("", "."):
             continue
         if name == "..":
-            if not here:
+            if not directory:
                 return SkipReason.OUT_OF_ROOT
-            here.pop()
+            directory.pop()
             continue
-        entry = lookup("/".join((*here, name)))
+        entry = lookup("/".join((*directory, name)))
         if entry == "file":
-            return SkipReason.SYMLINK_BROKEN if pending else "/".join((*here, name))
+            return SkipReason.SYMLINK_BROKEN if pending else "/".join((*directory, name))
         if entry is None:
             return SkipReason.SYMLINK_BROKEN
         if entry == "dir":
-            here.append(name)
+            directory.append(name)
             continue
         hops += 1
         if hops > MAX_HOPS:
             return SkipReason.SYMLINK_LOOP
-        steps = _steps(entry[1])
+        steps = _split_target(entry[1])
         pending = steps if isinstance(steps, SkipReason) else pending + steps
     return pending if isinstance(pending, SkipReason) else SkipReason.SYMLINK_DIRECTORY
 
 
-def _steps(target: bytes) -> list[str] | SkipReason:
+def _split_target(target: bytes) -> list[str] | SkipReason:
     """Components of a target, last first, spelled as path keys are."""
     if target.startswith(b"/"):
         return SkipReason.OUT_OF_ROOT

@@ -10,33 +10,33 @@ from functools import cache
 
 _NUMBER = 437  # the same on every Linux architecture
 _RESOLVE = 0x08 | 0x04 | 0x02  # BENEATH | NO_SYMLINKS | NO_MAGICLINKS
-_RACES = 64  # EAGAIN: a rename somewhere made the kernel unsure
+_MAX_RETRIES = 64  # EAGAIN: a rename somewhere made the kernel unsure
 
 
-class _How(ctypes.Structure):
+class _OpenHow(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
 @cache
-def works() -> bool:
+def is_supported() -> bool:
     """Old kernels lack it, some sandboxes forbid it."""
     if not sys.platform.startswith("linux"):
         return False
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    here = os.open("/", flags)
+    root_fd = os.open("/", flags)
     try:
-        os.close(open_beneath(here, b".", flags))
+        os.close(open_beneath(root_fd, b".", flags))
     except OSError:
         return False
     finally:
-        os.close(here)
+        os.close(root_fd)
     return True
 
 
 def open_beneath(directory: int, path: bytes, flags: int) -> int:
     """Open `path` without following any link. Raises OSError."""
-    how = _How(flags, 0, _RESOLVE)
-    for _ in range(_RACES):
+    how = _OpenHow(flags, 0, _RESOLVE)
+    for _ in range(_MAX_RETRIES):
         fd = _libc().syscall(
             ctypes.c_long(_NUMBER),
             ctypes.c_int(directory),

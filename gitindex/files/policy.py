@@ -18,25 +18,25 @@ _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 _LFS_MAX = 1024
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _TEXT = bytes((*b"\t\n\v\f\r\b\x1b", *range(32, 127), *range(128, 256)))
-_CONTROL_SHARE = 10  # more than a tenth of control bytes is no text
+_CONTROL_RATIO = 10  # more than a tenth of control bytes is no text
 
 
-class Policy:
+class EligibilityPolicy:
     def __init__(self, settings: IndexSettings, ignore: Ignore) -> None:
         self._limit = settings.limits.file_bytes
         self._ignore = ignore
-        self._include = Ignore([IgnoreRules.globs(settings.include)])
-        self._exclude = Ignore([IgnoreRules.globs(settings.exclude)])
+        self._include = Ignore([IgnoreRules.from_globs(settings.include)])
+        self._exclude = Ignore([IgnoreRules.from_globs(settings.exclude)])
 
     def path_skip(self, path_key: str, mode: int) -> SkipReason | None:
         """What name and mode alone rule out. A name without a suffix may be a script: only its bytes tell."""
-        if self._ignore.ignored(path_key, mode == SUBMODULE_MODE):
+        if self._ignore.is_ignored(path_key, mode == SUBMODULE_MODE):
             return SkipReason.IGNORED
-        if self._exclude.ignored(path_key, mode == SUBMODULE_MODE):
+        if self._exclude.is_ignored(path_key, mode == SUBMODULE_MODE):
             return SkipReason.EXCLUDED
         if mode == SUBMODULE_MODE:
             return SkipReason.SUBMODULE
-        if language_of(path_key) or not _has_suffix(path_key) or self._included(path_key):
+        if language_of(path_key) or not _has_suffix(path_key) or self._is_included(path_key):
             return None
         return SkipReason.UNSUPPORTED
 
@@ -49,12 +49,12 @@ class Policy:
         encoding = _encoding_skip(data)
         if encoding:
             return encoding
-        if language_of(path_key, data[:_HEAD]) or self._included(path_key):
+        if language_of(path_key, data[:_HEAD]) or self._is_included(path_key):
             return None
         return SkipReason.UNSUPPORTED
 
-    def _included(self, path_key: str) -> bool:
-        return self._include.ignored(path_key, False)
+    def _is_included(self, path_key: str) -> bool:
+        return self._include.is_ignored(path_key, False)
 
 
 def _encoding_skip(data: bytes) -> SkipReason | None:
@@ -70,7 +70,7 @@ def _encoding_skip(data: bytes) -> SkipReason | None:
 
 
 def _is_noise(head: bytes) -> bool:
-    return len(head.translate(None, _TEXT)) * _CONTROL_SHARE > len(head)
+    return len(head.translate(None, _TEXT)) * _CONTROL_RATIO > len(head)
 
 
 def _has_suffix(path_key: str) -> bool:

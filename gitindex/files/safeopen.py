@@ -19,7 +19,7 @@ from gitindex.model.foreign import quote_argument
 
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
 _DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
-_LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+_LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class ReadError(UnreadableFile):
@@ -59,30 +59,30 @@ class Root:
         fd = self._open(path, _FILE)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise NotAFile(f"not a regular file: {_shown(path)}")
+            raise NotAFile(f"not a regular file: {_display_path(path)}")
         return fd
 
     def open_directory(self, path: bytes) -> int:
         """A descriptor to list the directory at `path`; b"" is the root."""
-        return self._open(path, _LISTED) if path else os.open(".", _LISTED, dir_fd=self._fd)
+        return self._open(path, _LISTING) if path else os.open(".", _LISTING, dir_fd=self._fd)
 
     def readlink(self, path: bytes) -> bytes:
-        parent, name = self._parent(path)
+        parent, name = self._open_parent(path)
         try:
             return os.readlink(name, dir_fd=parent)
         except OSError as error:
             if error.errno == errno.EINVAL:
-                raise NotAFile(f"not a symlink: {_shown(path)}") from error
-            raise _named(error, path) from error
+                raise NotAFile(f"not a symlink: {_display_path(path)}") from error
+            raise _to_read_error(error, path) from error
         finally:
             os.close(parent)
 
     def lstat(self, path: bytes) -> os.stat_result:
-        parent, name = self._parent(path)
+        parent, name = self._open_parent(path)
         try:
             return os.stat(name, dir_fd=parent, follow_symlinks=False)
         except OSError as error:
-            raise _named(error, path) from error
+            raise _to_read_error(error, path) from error
         finally:
             os.close(parent)
 
@@ -97,54 +97,54 @@ class Root:
     ) -> None:
         self.close()
 
-    def _parent(self, path: bytes) -> tuple[int, bytes]:
-        _check(path)
+    def _open_parent(self, path: bytes) -> tuple[int, bytes]:
+        _check_path(path)
         directory, _, name = path.rpartition(b"/")
         if not directory:
             return os.dup(self._fd), name
         try:
             return self._open(directory, _DIRECTORY), name
         except IsLink as error:
-            raise OutOfRoot(f"{_shown(path)} leads through a symlink") from error
+            raise OutOfRoot(f"{_display_path(path)} leads through a symlink") from error
 
     def _open(self, path: bytes, flags: int) -> int:
-        _check(path)
+        _check_path(path)
         try:
             return self._resolve(path, flags)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise self._link_or_gone(path) from error
-            raise _named(error, path) from error
+                raise self._explain_failure(path) from error
+            raise _to_read_error(error, path) from error
 
     def _resolve(self, path: bytes, flags: int) -> int:
         if b"/" in path and not self._fallback:
             from gitindex.files import openat2  # late: a query opens no path below a directory (UI-3)
 
-            if openat2.works():
+            if openat2.is_supported():
                 return openat2.open_beneath(self._fd, path, flags)
         return _walk_open(self._fd, path, flags)
 
-    def _link_or_gone(self, path: bytes) -> ReadError:
+    def _explain_failure(self, path: bytes) -> ReadError:
         """Some component was no directory: name the first one that is not, as it is now."""
         parts = path.split(b"/")
         fd = os.dup(self._fd)
         try:
-            for at, name in enumerate(parts):
+            for index, name in enumerate(parts):
                 mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
                 if stat.S_ISLNK(mode):
-                    last = at == len(parts) - 1
+                    last = index == len(parts) - 1
                     kind = IsLink if last else OutOfRoot
-                    return kind(f"{_shown(b'/'.join(parts[: at + 1]))} is a symlink")
+                    return kind(f"{_display_path(b'/'.join(parts[: index + 1]))} is a symlink")
                 if not stat.S_ISDIR(mode):
                     break
                 child = os.open(name, _DIRECTORY, dir_fd=fd)
                 os.close(fd)
                 fd = child
         except OSError as error:
-            return _named(error, path)
+            return _to_read_error(error, path)
         finally:
             os.close(fd)
-        return Vanished(f"no such file: {_shown(path)}")
+        return Vanished(f"no such file: {_display_path(path)}")
 
 
 def _walk_open(root: int, path: bytes, flags: int) -> int:
@@ -161,23 +161,24 @@ def _walk_open(root: int, path: bytes, flags: int) -> int:
         os.close(fd)
 
 
-def _check(path: bytes) -> None:
+def _check_path(path: bytes) -> None:
     parts = path.split(b"/")
     if b"\0" in path or any(part in (b"", b".", b"..") for part in parts):
-        raise OutOfRoot(f"not a path below the root: {_shown(path)}")
+        raise OutOfRoot(f"not a path below the root: {_display_path(path)}")
 
 
-def _named(error: OSError, path: bytes) -> ReadError:
+def _to_read_error(error: OSError, path: bytes) -> ReadError:
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
-        return Vanished(f"no such file: {_shown(path)}")
+        return Vanished(f"no such file: {_display_path(path)}")
     if error.errno in (errno.ELOOP, errno.EXDEV):
-        return OutOfRoot(f"{_shown(path)} leads through a symlink")
+        return OutOfRoot(f"{_display_path(path)} leads through a symlink")
     if error.errno in (errno.ENXIO, errno.ENODEV, errno.EISDIR):
-        return NotAFile(f"not a regular file: {_shown(path)}")
+        return NotAFile(f"not a regular file: {_display_path(path)}")
     return Unreadable(
-        f"cannot read {_shown(path)}: {error.strerror}", hint=f"ls -l {quote_argument(os.fsdecode(path))}"
+        f"cannot read {_display_path(path)}: {error.strerror}",
+        hint=f"ls -l {quote_argument(os.fsdecode(path))}",
     )
 
 
-def _shown(path: bytes) -> str:
+def _display_path(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")

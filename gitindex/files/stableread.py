@@ -26,7 +26,7 @@ class TooLarge(ReadError):
         self.size = size
 
 
-class Read(NamedTuple):
+class ReadResult(NamedTuple):
     data: bytes  # of a symlink: its target
     mode: int  # as git stores it: 100644, 100755, 120000
     size: int
@@ -50,7 +50,7 @@ def stable_read(
     max_bytes: int,
     attempts: int = 5,
     pause: Callable[[int], None] = back_off,
-) -> Read:
+) -> ReadResult:
     """The file's bytes as they were at one moment.
 
     Raises Vanished, OutOfRoot, NotAFile, Unreadable, TooLarge, or Unstable after `attempts` tries.
@@ -69,14 +69,14 @@ def stable_read(
     )
 
 
-def _read_file(root: Root, path: bytes, max_bytes: int) -> Read | None:
+def _read_file(root: Root, path: bytes, max_bytes: int) -> ReadResult | None:
     fd = root.open(path)
     try:
         before = os.fstat(fd)
         if before.st_size > max_bytes:
             raise TooLarge(f"{path.decode('utf-8', 'backslashreplace')} is too large", before.st_size)
-        data = _bytes(fd, before.st_size + 1)
-        unsettled = _age_ns(before) < _RECENT_NS and not _same_again(fd, before, data)
+        data = _read_up_to(fd, before.st_size + 1)
+        unsettled = _age_ns(before) < _RECENT_NS and not _rereads_equal(fd, before, data)
         after = os.fstat(fd)
     except OSError as error:
         raise Unreadable(
@@ -84,24 +84,24 @@ def _read_file(root: Root, path: bytes, max_bytes: int) -> Read | None:
         ) from error
     finally:
         os.close(fd)
-    if unsettled or len(data) != before.st_size or _moment(before) != _moment(after):
+    if unsettled or len(data) != before.st_size or _stat_identity(before) != _stat_identity(after):
         return None
     mode = 0o100755 if after.st_mode & stat.S_IXUSR else 0o100644
-    return Read(data, mode, after.st_size, after.st_mtime_ns, after.st_ctime_ns, after.st_ino)
+    return ReadResult(data, mode, after.st_size, after.st_mtime_ns, after.st_ctime_ns, after.st_ino)
 
 
-def _read_link(root: Root, path: bytes) -> Read | None:
+def _read_link(root: Root, path: bytes) -> ReadResult | None:
     before = root.lstat(path)
     if not stat.S_ISLNK(before.st_mode):
         return None
     target = root.readlink(path)
     after = root.lstat(path)
-    if _moment(before) != _moment(after):
+    if _stat_identity(before) != _stat_identity(after):
         return None
-    return Read(target, LINK_MODE, len(target), after.st_mtime_ns, after.st_ctime_ns, after.st_ino)
+    return ReadResult(target, LINK_MODE, len(target), after.st_mtime_ns, after.st_ctime_ns, after.st_ino)
 
 
-def _bytes(fd: int, limit: int) -> bytes:
+def _read_up_to(fd: int, limit: int) -> bytes:
     """At most `limit` bytes; one more than the size shows growth."""
     pieces = []
     while limit > 0:
@@ -113,20 +113,20 @@ def _bytes(fd: int, limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def _same_again(fd: int, before: os.stat_result, data: bytes) -> bool:
+def _rereads_equal(fd: int, before: os.stat_result, data: bytes) -> bool:
     """Whether a second look agrees with the first, and the clock that stamps files has ticked since the last write.
 
     Within one tick another write leaves the same stamp, and a read may catch pages of two versions.
     """
     os.lseek(fd, 0, os.SEEK_SET)
-    return _age_ns(before) >= _TICK_NS and _bytes(fd, before.st_size + 1) == data
+    return _age_ns(before) >= _TICK_NS and _read_up_to(fd, before.st_size + 1) == data
 
 
-def _age_ns(found: os.stat_result) -> int:
+def _age_ns(stat_result: os.stat_result) -> int:
     """Nanoseconds since the last change; a stamp from the future (the clock was set back) counts as old."""
-    age = time.time_ns() - found.st_ctime_ns
+    age = time.time_ns() - stat_result.st_ctime_ns
     return age if age >= 0 else _RECENT_NS
 
 
-def _moment(found: os.stat_result) -> tuple[int, int, int, int]:
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+def _stat_identity(stat_result: os.stat_result) -> tuple[int, int, int, int]:
+    return stat_result.st_size, stat_result.st_mtime_ns, stat_result.st_ctime_ns, stat_result.st_ino

@@ -21,7 +21,7 @@ DIRECTORY_MODE = 0o040000  # a directory that could not be read
 _GIT = b".git"
 
 
-class Found(NamedTuple):
+class WalkEntry(NamedTuple):
     path: bytes
     mode: int  # 100644, 100755, 120000, NESTED_MODE, DIRECTORY_MODE, or the type bits of a special file
     size: int
@@ -30,83 +30,92 @@ class Found(NamedTuple):
     inode: int
 
 
-class _Directory(NamedTuple):
+class _PendingDirectory(NamedTuple):
     path: bytes
     ignore: Ignore
 
 
-def walk(root: Root, ignore: Ignore | None = None) -> Iterator[Found]:
+def walk(root: Root, ignore: Ignore | None = None) -> Iterator[WalkEntry]:
     """Every entry that no rule ignores, in raw path order; `ignore` adds to what `.gitignore` files say."""
-    pending: list[Found | _Directory] = [_Directory(b"", Ignore())]
+    pending: list[WalkEntry | _PendingDirectory] = [_PendingDirectory(b"", Ignore())]
     while pending:
         item = pending.pop()
-        if isinstance(item, Found):
+        if isinstance(item, WalkEntry):
             yield item
         else:
             pending.extend(reversed(_expand(root, item, ignore or Ignore())))
 
 
-def _expand(root: Root, at: _Directory, extra: Ignore) -> list[Found | _Directory]:
+def _expand(root: Root, directory: _PendingDirectory, extra: Ignore) -> list[WalkEntry | _PendingDirectory]:
     """The directory's children, files as entries and directories to go on with; itself if it stays closed."""
     try:
-        listing = _list(root, at.path)
+        listing = _list_directory(root, directory.path)
     except ReadError:
-        return [Found(at.path, DIRECTORY_MODE, 0, 0, 0, 0)]
+        return [WalkEntry(directory.path, DIRECTORY_MODE, 0, 0, 0, 0)]
     names = {name for name, _ in listing}
-    if at.path and _GIT in names:
-        return [Found(at.path, NESTED_MODE, 0, 0, 0, 0)]
-    rules = at.ignore.with_rules(_rules(root, at.path)) if b".gitignore" in names else at.ignore
-    children: list[tuple[bytes, Found | _Directory]] = []
-    for name, found in listing:
-        path = at.path + b"/" + name if at.path else name
-        is_dir = stat.S_ISDIR(found.st_mode)
+    if directory.path and _GIT in names:
+        return [WalkEntry(directory.path, NESTED_MODE, 0, 0, 0, 0)]
+    rules = (
+        directory.ignore.with_rules(_read_rules(root, directory.path))
+        if b".gitignore" in names
+        else directory.ignore
+    )
+    children: list[tuple[bytes, WalkEntry | _PendingDirectory]] = []
+    for name, stat_result in listing:
+        path = directory.path + b"/" + name if directory.path else name
+        is_dir = stat.S_ISDIR(stat_result.st_mode)
         # Parents were judged before they were entered: only the path itself is left to ask about.
-        if rules.verdict(path, is_dir=is_dir) or extra.ignored(path, is_dir):
+        if rules.decide(path, is_dir=is_dir) or extra.is_ignored(path, is_dir):
             continue
-        child = _child(path, found, rules)
-        children.append((name + b"/" if isinstance(child, _Directory) else name, child))
+        child = _make_child(path, stat_result, rules)
+        children.append((name + b"/" if isinstance(child, _PendingDirectory) else name, child))
     return [child for _, child in sorted(children, key=lambda pair: pair[0])]
 
 
-def _child(path: bytes, found: os.stat_result, rules: Ignore) -> Found | _Directory:
+def _make_child(path: bytes, stat_result: os.stat_result, rules: Ignore) -> WalkEntry | _PendingDirectory:
     if path == _GIT:
-        return Found(path, NESTED_MODE, 0, 0, 0, 0)
-    if stat.S_ISDIR(found.st_mode):
-        return _Directory(path, rules)
-    return Found(
-        path, _mode(found.st_mode), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+        return WalkEntry(path, NESTED_MODE, 0, 0, 0, 0)
+    if stat.S_ISDIR(stat_result.st_mode):
+        return _PendingDirectory(path, rules)
+    return WalkEntry(
+        path,
+        _git_mode(stat_result.st_mode),
+        stat_result.st_size,
+        stat_result.st_mtime_ns,
+        stat_result.st_ctime_ns,
+        stat_result.st_ino,
     )
 
 
-def _list(root: Root, path: bytes) -> list[tuple[bytes, os.stat_result]]:
+def _list_directory(root: Root, path: bytes) -> list[tuple[bytes, os.stat_result]]:
     fd = root.open_directory(path)
     try:
         with os.scandir(fd) as entries:
             names = [os.fsencode(entry.name) for entry in entries]
-        return [pair for name in names for pair in _stat(fd, name)]
+        return [pair for name in names for pair in _stat_entry(fd, name)]
     finally:
         os.close(fd)
 
 
-def _stat(directory: int, name: bytes) -> list[tuple[bytes, os.stat_result]]:
+def _stat_entry(directory: int, name: bytes) -> list[tuple[bytes, os.stat_result]]:
     try:
         return [(name, os.stat(name, dir_fd=directory, follow_symlinks=False))]
     except FileNotFoundError:
         return []  # vanished between listing and looking: a delete
 
 
-def _rules(root: Root, path: bytes) -> IgnoreRules:
+def _read_rules(root: Root, path: bytes) -> IgnoreRules:
     """The directory's `.gitignore`; a link or an unreadable one counts as none, as in git. Raises ConfigError."""
     name = path + b"/.gitignore" if path else b".gitignore"
     try:
         read = stable_read(root, name, MAX_FILE_BYTES)
     except ReadError:
         return IgnoreRules.parse(path, b"")
-    shown = name.decode("utf-8", "backslashreplace")
-    return IgnoreRules.parse(path, read.data if stat.S_ISREG(read.mode) else b"", shown)
+    display_name = name.decode("utf-8", "backslashreplace")
+    return IgnoreRules.parse(path, read.data if stat.S_ISREG(read.mode) else b"", display_name)
 
 
-def _mode(mode: int) -> int:
+def _git_mode(mode: int) -> int:
     if stat.S_ISREG(mode):
         return 0o100755 if mode & stat.S_IXUSR else 0o100644
     return stat.S_IFMT(mode)

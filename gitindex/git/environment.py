@@ -61,28 +61,30 @@ def environment(
     *, lazy_fetch: bool = False, config: Mapping[str, str | None] | None = None
 ) -> dict[str, str]:
     """Ours, minus every `GIT_*` that is not on the keep list, with SETTINGS and `config` (None: leave it to git)."""
-    ours = original_environment(os.environ)
-    kept = {name: value for name, value in ours.items() if not name.startswith("GIT_") or _kept(name)}
-    reach = _online(kept) if lazy_fetch else _OFFLINE
-    return {**kept, **_FORCED, **reach, **_numbered({**SETTINGS, **(config or {})})}
+    variables = original_environment(os.environ)
+    allowed = {
+        name: value for name, value in variables.items() if not name.startswith("GIT_") or _is_allowed(name)
+    }
+    network = _online_variables(allowed) if lazy_fetch else _OFFLINE
+    return {**allowed, **_FORCED, **network, **_number_settings({**SETTINGS, **(config or {})})}
 
 
-def _kept(name: str) -> bool:
+def _is_allowed(name: str) -> bool:
     return name in _KEEP or name.startswith(_KEEP_PREFIX)
 
 
-def _online(kept: Mapping[str, str]) -> dict[str, str]:
+def _online_variables(allowed: Mapping[str, str]) -> dict[str, str]:
     """How a lazy fetch reaches its remote. GIT_SSH_COMMAND is always set: it alone overrules core.sshCommand."""
-    plain = shlex.quote(kept["GIT_SSH"]) if "GIT_SSH" in kept else "ssh"
+    plain = shlex.quote(allowed["GIT_SSH"]) if "GIT_SSH" in allowed else "ssh"
     return {
-        "GIT_SSH_COMMAND": kept.get("GIT_SSH_COMMAND", plain),
-        "GIT_ALLOW_PROTOCOL": kept.get("GIT_ALLOW_PROTOCOL", _TRANSPORTS),
+        "GIT_SSH_COMMAND": allowed.get("GIT_SSH_COMMAND", plain),
+        "GIT_ALLOW_PROTOCOL": allowed.get("GIT_ALLOW_PROTOCOL", _TRANSPORTS),
     }
 
 
-def _numbered(settings: Mapping[str, str | None]) -> dict[str, str]:
+def _number_settings(settings: Mapping[str, str | None]) -> dict[str, str]:
     pairs = [(name, value) for name, value in settings.items() if value is not None]
-    found = {"GIT_CONFIG_COUNT": str(len(pairs))}
+    variables = {"GIT_CONFIG_COUNT": str(len(pairs))}
     for number, (name, value) in enumerate(pairs):
-        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return found
+        variables |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables

@@ -24,7 +24,7 @@ class Damage(StrEnum):
     REPOSITORY = "repository"  # a `.git` entry that git does not take for a repository
 
 
-NEXT = {
+NEXT_STEPS = {
     Damage.OBJECT: "git fsck",
     Damage.INDEX: "git read-tree HEAD",  # makes the index anew; what was staged is lost with the damaged one
     Damage.HEAD: "git fsck",
@@ -81,10 +81,10 @@ def find_damage(stderr: bytes) -> Damage | None:
     return next((kind for kind, sign in _SIGNS if sign.search(stderr)), None)
 
 
-def damaged(kind: Damage, message: str, **detail: object) -> GitDamaged:
-    return GitDamaged(message, hint=NEXT[kind], kind=str(kind), **detail)
+def damage_error(kind: Damage, message: str, **detail: object) -> GitDamaged:
+    return GitDamaged(message, hint=NEXT_STEPS[kind], kind=str(kind), **detail)
 
 
-def cannot_tell(error: GitError) -> bool:
+def allows_file_scan(error: GitError) -> bool:
     """May the files be scanned in git's place? By the exact class: what is derived from it later is no yes."""
     return type(error) in (GitMissing, GitDamaged)

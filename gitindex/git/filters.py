@@ -11,24 +11,24 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from gitindex.git.localconfig import Configured, mentions
-from gitindex.git.run import Where, run
+from gitindex.git.localconfig import ConfigLocation, mentions
+from gitindex.git.run import RepoLocation, run
 
 _OFF = {"clean": "", "smudge": "", "process": "", "required": "false"}
 
 
-class Filtered(Where, Configured, Protocol):
+class FilterableRepo(RepoLocation, ConfigLocation, Protocol):
     """A repository that may configure filters (`git.repo.Repo` is one)."""
 
 
-def filters_off(repo: Filtered) -> dict[str, str]:
+def filter_overrides(repo: FilterableRepo) -> dict[str, str]:
     """Settings that leave no filter driver of the repository's own a command. Asks git only where there may be one."""
     if not mentions(repo, b"filter", b"include"):
         return {}
-    return {f"filter.{name}.{key}": value for name in _drivers(repo) for key, value in _OFF.items()}
+    return {f"filter.{name}.{key}": value for name in _list_drivers(repo) for key, value in _OFF.items()}
 
 
-def _drivers(repo: Filtered) -> list[str]:
+def _list_drivers(repo: FilterableRepo) -> list[str]:
     """Names of drivers, from every file that the repository's configuration reads; git's parser runs nothing."""
     out = run(
         repo,

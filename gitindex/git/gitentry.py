@@ -11,17 +11,17 @@ from pathlib import Path
 
 _MAX_BYTES = 8 * 1024  # of a `.git` file: one path
 _GITDIR = b"gitdir:"
-PARTS = ("HEAD", "objects", "refs")
+REPOSITORY_PARTS = ("HEAD", "objects", "refs")
 
 
-def holders(start: Path) -> Iterator[Path]:
+def find_entry_folders(start: Path) -> Iterator[Path]:
     """`start` and the directories above it that hold a `.git` entry, the nearest first."""
     return (folder for folder in (start, *start.parents) if os.path.lexists(folder / ".git"))
 
 
-def names(start: Path, git_dir: Path) -> bool:
+def is_named_by_entry(start: Path, git_dir: Path) -> bool:
     """Does a `.git` entry at or above `start` name this git directory? Both are real paths."""
-    return any(_target(folder) == git_dir for folder in holders(start))
+    return any(_resolve_entry(folder) == git_dir for folder in find_entry_folders(start))
 
 
 def find_repository(start: Path) -> tuple[Path, Path] | None:
@@ -30,40 +30,40 @@ def find_repository(start: Path) -> tuple[Path, Path] | None:
     As git does, it stays on the file system of `start`. A directory that merely is called `.git` is none.
     """
     device = start.stat().st_dev
-    for folder in holders(start):
+    for folder in find_entry_folders(start):
         if folder.stat().st_dev != device:
             return None
-        target = _target(folder)
-        if target is not None and (_is_file_of_git(folder) or _resembles_repository(target)):
+        target = _resolve_entry(folder)
+        if target is not None and (_is_gitdir_file(folder) or _resembles_repository(target)):
             return folder, target
     return None
 
 
 def _resembles_repository(folder: Path) -> bool:
     """Are at least two of the three things there that git goes by? One may be lost."""
-    return sum((folder / name).exists() for name in PARTS) >= 2
+    return sum((folder / name).exists() for name in REPOSITORY_PARTS) >= 2
 
 
-def shared_directory(git_dir: Path) -> Path:
+def find_common_dir(git_dir: Path) -> Path:
     """The git directory whose objects and branches a linked worktree's one shares; itself where it shares none."""
-    text = _head_of(git_dir / "commondir").strip()
+    text = _read_short_file(git_dir / "commondir").strip()
     return (git_dir / os.fsdecode(text)).resolve() if text else git_dir
 
 
-def _is_file_of_git(folder: Path) -> bool:
-    return _head_of(folder / ".git").startswith(_GITDIR)
+def _is_gitdir_file(folder: Path) -> bool:
+    return _read_short_file(folder / ".git").startswith(_GITDIR)
 
 
-def _target(folder: Path) -> Path | None:
+def _resolve_entry(folder: Path) -> Path | None:
     """What the entry names: itself, or the directory that its text names."""
     entry = folder / ".git"
     if entry.is_dir():
         return entry.resolve()
-    text = _head_of(entry).removeprefix(_GITDIR).strip()
+    text = _read_short_file(entry).removeprefix(_GITDIR).strip()
     return (folder / os.fsdecode(text)).resolve() if text and b"\0" not in text else None
 
 
-def _head_of(path: Path) -> bytes:
+def _read_short_file(path: Path) -> bytes:
     """The text of a file that holds one path, empty when it cannot be read."""
     if not path.is_file():  # a fifo would block whoever opens it
         return b""

@@ -17,7 +17,7 @@ def first_root(repo: Repo, commit: str) -> str | None:
     return out.decode().split()[-1]
 
 
-def configured(repo: Repo, name: str) -> str:
+def read_config(repo: Repo, name: str) -> str:
     """A value of the user's git configuration, "" without one."""
     out = run(repo, "config", "--get", name, ok=(0, 1))
     return out.decode("utf-8", "replace").removesuffix("\n")
@@ -31,21 +31,21 @@ def branches_with(repo: Repo, commit: str) -> tuple[str, ...]:
     """Branches that contain `commit`: as the remotes have them, or the local ones where there is no remote."""
     if not tracking_branches(repo):
         return local_branches_with(repo, commit)
-    found = _refs(repo, "refs/remotes", 3, f"--contains={commit}")
-    return tuple(name for name in found if name != "HEAD")
+    branches = _list_refs(repo, "refs/remotes", 3, f"--contains={commit}")
+    return tuple(name for name in branches if name != "HEAD")
 
 
 def local_branches_with(repo: Repo, commit: str) -> tuple[str, ...]:
-    return _refs(repo, "refs/heads", 2, f"--contains={commit}")
+    return _list_refs(repo, "refs/heads", 2, f"--contains={commit}")
 
 
 def tracking_branches(repo: Repo) -> tuple[str, ...]:
     """What this clone knows of its remotes' branches: `origin/main`."""
-    return tuple(name for name in _refs(repo, "refs/remotes", 2) if not name.endswith("/HEAD"))
+    return tuple(name for name in _list_refs(repo, "refs/remotes", 2) if not name.endswith("/HEAD"))
 
 
-def _refs(repo: Repo, below: str, strip: int, *which: str) -> tuple[str, ...]:
-    out = run(repo, "for-each-ref", f"--format=%(refname:lstrip={strip})", *which, below)
+def _list_refs(repo: Repo, below: str, strip: int, *filters: str) -> tuple[str, ...]:
+    out = run(repo, "for-each-ref", f"--format=%(refname:lstrip={strip})", *filters, below)
     return tuple(name for name in out.decode("utf-8", "surrogateescape").split("\n") if name)
 
 
@@ -55,9 +55,9 @@ def default_branch(repo: Repo) -> str:
     return out.decode("utf-8", "surrogateescape").strip().removeprefix("refs/remotes/origin/")
 
 
-def apart(repo: Repo, one: str, other: str) -> int:
+def count_commits_apart(repo: Repo, left: str, right: str) -> int:
     """How many commits are in the history of one of the two and not in that of the other."""
-    return int(run(repo, "rev-list", "--count", "--end-of-options", f"{one}...{other}"))
+    return int(run(repo, "rev-list", "--count", "--end-of-options", f"{left}...{right}"))
 
 
 def is_ancestor(repo: Repo, commit: str, of: str) -> bool:
@@ -65,7 +65,7 @@ def is_ancestor(repo: Repo, commit: str, of: str) -> bool:
     return not run(repo, "rev-list", "--max-count=1", "--end-of-options", commit, f"^{of}")
 
 
-def newest(repo: Repo, limit: int) -> list[str]:
+def newest_commits(repo: Repo, limit: int) -> list[str]:
     """The newest commits of all branches, local and remote."""
     out = run(repo, "rev-list", f"--max-count={limit}", "--branches", "--remotes", "--tags")
     return out.decode().split()

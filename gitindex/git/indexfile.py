@@ -12,14 +12,14 @@ from typing import Protocol
 _PIECE = 1 << 20
 
 
-class Indexed(Protocol):
+class IndexLocation(Protocol):
     @property
     def git_dir(self) -> Path: ...
     @property
     def algorithm(self) -> str: ...
 
 
-def is_whole(repo: Indexed) -> bool:
+def has_valid_checksum(repo: IndexLocation) -> bool:
     """Whether the index is what git wrote. One without a checksum (`index.skipHash`), or no index at all, counts."""
     digest = hashlib.new(repo.algorithm, usedforsecurity=False)
     try:

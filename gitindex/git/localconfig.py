@@ -12,25 +12,27 @@ from typing import Protocol
 _MAX_BYTES = 1024 * 1024  # git's own parser needs none of this; a larger file counts as mentioning everything
 
 
-class Configured(Protocol):
+class ConfigLocation(Protocol):
     @property
     def git_dir(self) -> Path: ...
     @property
     def common_dir(self) -> Path: ...
 
 
-def mentions(repo: Configured, *words: bytes) -> bool:
+def mentions(repo: ConfigLocation, *words: bytes) -> bool:
     """Whether a file that git reads as this repository's configuration holds one of the lower-case words."""
-    return any(_holds(path, words) for path in (repo.common_dir / "config", repo.git_dir / "config.worktree"))
+    return any(
+        _contains_word(path, words) for path in (repo.common_dir / "config", repo.git_dir / "config.worktree")
+    )
 
 
 def names_sha256(common_dir: Path) -> bool:
     """Whether a configuration that git was not asked about seems to choose the longer ids."""
     path = common_dir / "config"
-    return _holds(path, (b"objectformat",)) and _holds(path, (b"sha256",))
+    return _contains_word(path, (b"objectformat",)) and _contains_word(path, (b"sha256",))
 
 
-def _holds(path: Path, words: tuple[bytes, ...]) -> bool:
+def _contains_word(path: Path, words: tuple[bytes, ...]) -> bool:
     try:
         with open(path, "rb") as file:
             text = file.read(_MAX_BYTES + 1).lower()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitindex.errors import GitDamaged, GitError
-from gitindex.git.failure import Damage, damaged
+from gitindex.git.failure import Damage, damage_error
 
 _HEADER = 64  # "commit", a blank, a size of any length that fits into memory, NUL
 _PIECE = 1 << 16
@@ -20,7 +20,7 @@ _NO_DAMAGE = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOME
 _MAX_ALTERNATES = 5  # as git: how far one object folder may lead to the next
 
 
-class Loose(NamedTuple):
+class LooseObject(NamedTuple):
     kind: bytes
     size: int
     data: bytes | None  # None when larger than asked for
@@ -28,9 +28,9 @@ class Loose(NamedTuple):
 
 class LooseObjects:
     def __init__(self, common_dir: Path) -> None:
-        self._folders = _folders(os.fsencode(common_dir / "objects"))
+        self._folders = _list_object_folders(os.fsencode(common_dir / "objects"))
 
-    def read(self, object_id: str, max_bytes: int) -> Loose | None:
+    def read(self, object_id: str, max_bytes: int) -> LooseObject | None:
         """None when no file holds the object: it is in a pack, or nowhere. Raises GitDamaged, GitError."""
         name = os.fsencode(f"{object_id[:2]}/{object_id[2:]}")
         for folder in self._folders:
@@ -39,27 +39,27 @@ class LooseObjects:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
-                raise _unopened(object_id, error) from error
+                raise _open_error(object_id, error) from error
             try:
                 return _inflate(descriptor, max_bytes)
             except (zlib.error, ValueError, OSError) as error:
-                raise _damaged(object_id) from error
+                raise _damaged_object_error(object_id) from error
             finally:
                 os.close(descriptor)
         return None
 
 
-def _inflate(descriptor: int, max_bytes: int) -> Loose:
+def _inflate(descriptor: int, max_bytes: int) -> LooseObject:
     """Raises ValueError, zlib.error."""
     stream = zlib.decompressobj()
     head = stream.decompress(os.read(descriptor, _PIECE), _HEADER)
-    header, found, begin = head.partition(b"\0")
+    header, separator, begin = head.partition(b"\0")
     kind, _, digits = header.partition(b" ")
-    size = int(digits) if found else -1
+    size = int(digits) if separator else -1
     if size < 0:
         raise ValueError("no header")
     if size > max_bytes:
-        return Loose(kind, size, None)
+        return LooseObject(kind, size, None)
     parts, length = [begin], len(begin)
     while length <= size and not stream.eof:
         source = stream.unconsumed_tail or os.read(descriptor, _PIECE)
@@ -70,33 +70,33 @@ def _inflate(descriptor: int, max_bytes: int) -> Loose:
         length += len(part)
     if length != size:
         raise ValueError("cut short, or too long")
-    return Loose(kind, size, b"".join(parts))
+    return LooseObject(kind, size, b"".join(parts))
 
 
-def _folders(objects: bytes) -> list[bytes]:
+def _list_object_folders(objects: bytes) -> list[bytes]:
     """The object folder and those that it borrows from."""
-    found = [objects]
+    folders = [objects]
     for level in range(_MAX_ALTERNATES):
-        if level >= len(found):
+        if level >= len(folders):
             break
         try:
-            with open(found[level] + b"/info/alternates", "rb") as file:
+            with open(folders[level] + b"/info/alternates", "rb") as file:
                 lines = file.read(_PIECE).split(b"\n")
         except OSError:
             continue
         for line in lines:
-            other = os.path.join(found[level], line)
-            if line and not line.startswith((b"#", b'"')) and other not in found:
-                found.append(other)
-    return found
+            alternate = os.path.join(folders[level], line)
+            if line and not line.startswith((b"#", b'"')) and alternate not in folders:
+                folders.append(alternate)
+    return folders
 
 
-def _unopened(object_id: str, error: OSError) -> GitError:
+def _open_error(object_id: str, error: OSError) -> GitError:
     """Whoever may not open a file, or cannot open one more, does not know what is in it."""
     if error.errno in _NO_DAMAGE:
         return GitError(f"git object {object_id} cannot be opened: {error.strerror}", object_id=object_id)
-    return _damaged(object_id)
+    return _damaged_object_error(object_id)
 
 
-def _damaged(object_id: str) -> GitDamaged:
-    return damaged(Damage.OBJECT, f"git object {object_id} is damaged", object_id=object_id)
+def _damaged_object_error(object_id: str) -> GitDamaged:
+    return damage_error(Damage.OBJECT, f"git object {object_id} is damaged", object_id=object_id)

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from gitindex.errors import GitDamaged
-from gitindex.git.failure import Damage, damaged
+from gitindex.git.failure import Damage, damage_error
 from gitindex.git.repo import Repo
 from gitindex.git.trees import Side
 
@@ -46,10 +46,10 @@ class Blob(NamedTuple):
 
 
 class Objects(Protocol):
-    def entries(self, tree: str) -> Iterator[TreeEntry]:
+    def list_entries(self, tree: str) -> Iterator[TreeEntry]:
         """Every blob, symlink and submodule below `tree`, in raw path order. Raises TreeTooLarge."""
 
-    def entry(self, tree: str, path: bytes) -> TreeEntry | None:
+    def find_entry(self, tree: str, path: bytes) -> TreeEntry | None:
         """The entry at exactly this path; None for a directory or nothing."""
 
     def diff(self, old_tree: str | None, new_tree: str) -> list[TreeChange]:
@@ -80,26 +80,30 @@ def open_objects(repo: Repo, *, bulk: bool = False) -> Objects:
     if bulk and repo.algorithm == "sha1" and repo.fault is None:
         from gitindex.git.objects_pygit2 import open_pygit2
 
-        found = open_pygit2(repo)
-        if found is not None:
-            return found
+        bulk_reader = open_pygit2(repo)
+        if bulk_reader is not None:
+            return bulk_reader
     return CliObjects(repo)
 
 
-def changes(found: Iterable[tuple[bytes, Side, Side]]) -> list[TreeChange]:
+def build_changes(differing: Iterable[tuple[bytes, Side, Side]]) -> list[TreeChange]:
     """Differences of two trees, sorted by path."""
-    made = (TreeChange(path, _entry(path, old), _entry(path, new)) for path, old, new in found)
-    return sorted(made, key=lambda change: change.path)
+    unsorted = (
+        TreeChange(path, _make_entry(path, old), _make_entry(path, new)) for path, old, new in differing
+    )
+    return sorted(unsorted, key=lambda change: change.path)
 
 
-def _entry(path: bytes, side: Side) -> TreeEntry | None:
+def _make_entry(path: bytes, side: Side) -> TreeEntry | None:
     return TreeEntry(path, side[0], side[1].hex()) if side else None
 
 
-def tree_id(tree: str | None) -> bytes | None:
+def raw_tree_id(tree: str | None) -> bytes | None:
     """Raw, None for a tree without entries."""
     return None if tree is None or tree in EMPTY_TREES else bytes.fromhex(tree)
 
 
-def missing(object_id: str) -> GitDamaged:
-    return damaged(Damage.OBJECT, f"git object {object_id} is missing or not a blob", object_id=object_id)
+def missing_blob_error(object_id: str) -> GitDamaged:
+    return damage_error(
+        Damage.OBJECT, f"git object {object_id} is missing or not a blob", object_id=object_id
+    )

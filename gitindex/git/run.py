@@ -18,18 +18,18 @@ from typing import IO, Protocol, Self
 
 from gitindex.errors import GitError, GitMissing, MissingObjects, TransientGitError, TreeTooLarge
 from gitindex.git.environment import environment
-from gitindex.git.failure import damaged, find_damage
+from gitindex.git.failure import damage_error, find_damage
 
 BACKOFF = (0.05, 0.1, 0.2, 0.4, 0.8)
 MAX_OUTPUT = 256 * 1024 * 1024  # bytes of one answer; the status of half a million changed files is 100 MB
-_PIPE = 64 * 1024  # what a pipe takes without a reader
+_PIPE_BYTES = 64 * 1024  # what a pipe takes without a reader
 
 _TRANSIENT = re.compile(rb"\.lock['\"]?: File exists|[Aa]nother git process|Unable to create '[^']*\.lock'")
 _PROMISED = re.compile(rb"from promisor remote|lazy fetching disabled")
 LARGE_HINT = "raise max_files below [index] in $GITINDEX_HOME/config.toml if you trust the repository"
 
 
-class Where(Protocol):
+class RepoLocation(Protocol):
     """A repository that was found (`git.repo.Repo` is one)."""
 
     @property
@@ -46,7 +46,7 @@ class Where(Protocol):
 
 
 def run(
-    where: Path | Where,
+    location: Path | RepoLocation,
     *args: str,
     stdin: bytes | None = None,
     ok: tuple[int, ...] = (0,),
@@ -61,34 +61,34 @@ def run(
     own data, GitError for any other exit code that is not in `ok` (its `detail` holds `stderr: str` and
     `stdout: bytes`).
     """
-    command = _command(where, args)
-    told = environment(lazy_fetch=_may_fetch(where), config=config)
+    command = _build_command(location, args)
+    env = environment(lazy_fetch=_may_fetch(location), config=config)
     for pause in (*backoff, None):
-        process = _start(command, told, stdin=stdin is not None)
+        process = _start(command, env, stdin=stdin is not None)
         out, err = _finish(process, stdin, timeout, args)
         if process.returncode in ok:
             return out
         if pause is None or not _TRANSIENT.search(err):
             break
         time.sleep(pause)
-    raise _failure(args, process.returncode, err, out)
+    raise _make_error(args, process.returncode, err, out)
 
 
-class Pending:
+class PendingCommands:
     """Independent reads that run while we do something else. Leaving the `with` leaves no child behind."""
 
     def __init__(
-        self, where: Path | Where, *commands: Sequence[str], config: Mapping[str, str] | None = None
+        self, location: Path | RepoLocation, *commands: Sequence[str], config: Mapping[str, str] | None = None
     ) -> None:
-        self._where = where
+        self._location = location
         self._config = config
         self._commands = commands
         self._children: list[subprocess.Popen[bytes]] = []
-        self._said: dict[int, bytes] = {}
-        told = environment(lazy_fetch=_may_fetch(where), config=config)
+        self._stderr: dict[int, bytes] = {}
+        env = environment(lazy_fetch=_may_fetch(location), config=config)
         try:
             for args in commands:
-                self._children.append(_start(_command(where, args), told, stdin=False))
+                self._children.append(_start(_build_command(location, args), env, stdin=False))
         except GitError:
             self.close()
             raise
@@ -96,14 +96,14 @@ class Pending:
     def result(self, number: int, timeout: float = 120) -> bytes:
         """What one command wrote, to be asked for once. One that failed is run again, as `run` does."""
         child, args = self._children[number], self._commands[number]
-        out, self._said[number] = _finish(child, None, timeout, args)
+        out, self._stderr[number] = _finish(child, None, timeout, args)
         if child.returncode == 0:
             return out
-        return run(self._where, *args, timeout=timeout, config=self._config)
+        return run(self._location, *args, timeout=timeout, config=self._config)
 
     def warnings(self, number: int) -> bytes:
         """What a command whose `result` was asked for said besides."""
-        return self._said.get(number, b"")
+        return self._stderr.get(number, b"")
 
     def close(self) -> None:
         for child in self._children:
@@ -117,17 +117,17 @@ class Pending:
         self.close()
 
 
-class Stream:
+class GitStream:
     """A git process kept open for questions and answers (`cat-file --batch`)."""
 
-    def __init__(self, where: Path | Where, *args: str, local: bool = False) -> None:
+    def __init__(self, location: Path | RepoLocation, *args: str, local: bool = False) -> None:
         """`local`: never fetch, whatever the user allows."""
         self._args = args
         import tempfile  # late: most questions need no stream (UI-3)
 
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        told = environment(lazy_fetch=not local and _may_fetch(where))
-        self._process = _start(_command(where, args), told, stdin=True, stderr=self._errors)
+        env = environment(lazy_fetch=not local and _may_fetch(location))
+        self._process = _start(_build_command(location, args), env, stdin=True, stderr=self._errors)
 
     def send(self, data: bytes) -> None:
         assert self._process.stdin is not None
@@ -135,34 +135,34 @@ class Stream:
             self._process.stdin.write(data)
             self._process.stdin.flush()
         except BrokenPipeError as error:
-            raise self._death() from error
+            raise self._exit_error() from error
 
-    def line(self) -> bytes:
+    def read_line(self) -> bytes:
         """The next line, without its end."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line.endswith(b"\n"):
-            raise self._death()
+            raise self._exit_error()
         return line[:-1]
 
     def read(self, size: int) -> bytes:
         assert self._process.stdout is not None
         data = self._process.stdout.read(size)
         if len(data) != size:
-            raise self._death()
+            raise self._exit_error()
         return data
 
-    def records(self) -> Iterator[bytes]:
+    def read_records(self) -> Iterator[bytes]:
         """Everything that comes, cut at NULs. Raises GitError when git ends badly."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
         rest = b""
-        while data := os.read(self._process.stdout.fileno(), _PIPE):
-            *whole, rest = (rest + data).split(b"\0")
-            yield from whole
+        while data := os.read(self._process.stdout.fileno(), _PIPE_BYTES):
+            *complete, rest = (rest + data).split(b"\0")
+            yield from complete
         if self._process.wait() != 0:
-            raise self._death()
+            raise self._exit_error()
 
     def close(self) -> None:
         if self._process.poll() is None and self._process.stdin and self._process.stdin.closed:
@@ -178,29 +178,29 @@ class Stream:
     ) -> None:
         self.close()
 
-    def _death(self) -> GitError:
+    def _exit_error(self) -> GitError:
         _reap(self._process)
         self._errors.seek(0)
-        return _failure(self._args, self._process.returncode, self._errors.read())
+        return _make_error(self._args, self._process.returncode, self._errors.read())
 
 
-def _may_fetch(where: Path | Where) -> bool:
-    return not isinstance(where, Path) and where.lazy_fetch
+def _may_fetch(location: Path | RepoLocation) -> bool:
+    return not isinstance(location, Path) and location.lazy_fetch
 
 
-def _command(where: Path | Where, args: Sequence[str]) -> list[str]:
-    if isinstance(where, Path):
-        return ["git", "--no-pager", "-C", str(where.absolute()), *args]
+def _build_command(location: Path | RepoLocation, args: Sequence[str]) -> list[str]:
+    if isinstance(location, Path):
+        return ["git", "--no-pager", "-C", str(location.absolute()), *args]
     if (
-        where.fault is not None
+        location.fault is not None
     ):  # found without git: what git would find there now is another repository to us (CF-5)
-        raise where.fault
-    named = ["--git-dir", str(where.git_dir)] if where.bare else []
-    return ["git", "--no-pager", "-C", str(where.root), *named, *args]
+        raise location.fault
+    git_dir_option = ["--git-dir", str(location.git_dir)] if location.bare else []
+    return ["git", "--no-pager", "-C", str(location.root), *git_dir_option, *args]
 
 
 def _start(
-    command: list[str], told: Mapping[str, str], *, stdin: bool, stderr: int | IO[bytes] = subprocess.PIPE
+    command: list[str], env: Mapping[str, str], *, stdin: bool, stderr: int | IO[bytes] = subprocess.PIPE
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
@@ -208,7 +208,7 @@ def _start(
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            env=told,
+            env=env,
             cwd="/",  # a detached worker's own directory may be gone
         )
     except FileNotFoundError as error:
@@ -221,20 +221,20 @@ def _finish(
     process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float, args: Sequence[str]
 ) -> tuple[bytes, bytes]:
     try:
-        if stdin is not None and len(stdin) > _PIPE:
+        if stdin is not None and len(stdin) > _PIPE_BYTES:
             return process.communicate(stdin, timeout)
         return _collect(process, stdin, timeout)
     except subprocess.TimeoutExpired as error:
         process.kill()
         _discard(process)
         raise TransientGitError(f"git {args[0]} did not finish within {timeout:g} s") from error
-    except _TooMuch:
+    except _OutputTooLarge:
         process.kill()
         _discard(process)
         raise TreeTooLarge(f"git {args[0]} printed more than {MAX_OUTPUT:,} bytes", hint=LARGE_HINT) from None
 
 
-class _TooMuch(Exception):
+class _OutputTooLarge(Exception):
     pass
 
 
@@ -244,26 +244,26 @@ def _collect(process: subprocess.Popen[bytes], stdin: bytes | None, timeout: flo
     assert process.stderr is not None
     if process.stdin is not None:
         _feed(process.stdin, stdin or b"")
-    said: dict[IO[bytes], list[bytes]] = {process.stdout: [], process.stderr: []}
+    output: dict[IO[bytes], list[bytes]] = {process.stdout: [], process.stderr: []}
     size, deadline = 0, time.monotonic() + timeout
     with selectors.DefaultSelector() as ready:
-        for pipe in said:
+        for pipe in output:
             ready.register(pipe, selectors.EVENT_READ, pipe)
         while ready.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 raise subprocess.TimeoutExpired(process.args, timeout)
-            for key, _ in ready.select(left):
-                data = os.read(key.fd, _PIPE)
+            for key, _ in ready.select(remaining):
+                data = os.read(key.fd, _PIPE_BYTES)
                 size += len(data)
                 if size > MAX_OUTPUT:
-                    raise _TooMuch
-                said[key.data].append(data)
+                    raise _OutputTooLarge
+                output[key.data].append(data)
                 if not data:
                     ready.unregister(key.data)
                     key.data.close()
     process.wait(max(0.0, deadline - time.monotonic()))
-    return b"".join(said[process.stdout]), b"".join(said[process.stderr])
+    return b"".join(output[process.stdout]), b"".join(output[process.stderr])
 
 
 def _feed(pipe: IO[bytes], data: bytes) -> None:
@@ -294,21 +294,21 @@ def _discard(process: subprocess.Popen[bytes]) -> None:
     _reap(process)
 
 
-def _failure(args: Sequence[str], code: int, err: bytes, out: bytes = b"") -> GitError:
-    said = err.decode("utf-8", "replace").strip()
-    lines = [line for line in said.splitlines() if line.strip()]
-    reason = _reason(lines) if lines else f"exit code {code}"
+def _make_error(args: Sequence[str], code: int, err: bytes, out: bytes = b"") -> GitError:
+    stderr = err.decode("utf-8", "replace").strip()
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    reason = _last_message(lines) if lines else f"exit code {code}"
     if _TRANSIENT.search(err):
         return TransientGitError(f"git is busy: {reason}", hint="gitindex sync")
     if _PROMISED.search(err):
-        return absent(reason)
+        return missing_objects_error(reason)
     kind = find_damage(err)
     if kind is not None:
-        return damaged(kind, f"git {args[0]}: {reason}", stderr=said, stdout=out)
-    return GitError(f"git {args[0]}: {reason}", stderr=said, stdout=out)
+        return damage_error(kind, f"git {args[0]}: {reason}", stderr=stderr, stdout=out)
+    return GitError(f"git {args[0]}: {reason}", stderr=stderr, stdout=out)
 
 
-def absent(reason: str) -> MissingObjects:
+def missing_objects_error(reason: str) -> MissingObjects:
     """A partial clone whose objects git may not fetch now."""
     return MissingObjects(
         f"this partial clone lacks objects, and gitindex does not let git fetch them: {reason}",
@@ -317,7 +317,7 @@ def absent(reason: str) -> MissingObjects:
     )
 
 
-def _reason(lines: list[str]) -> str:
+def _last_message(lines: list[str]) -> str:
     """Git's own last word: the last `fatal:`/`error:` line if there is one (hints may follow it)."""
-    named = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return (named or lines)[-1].strip()
+    fatal_lines = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (fatal_lines or lines)[-1].strip()

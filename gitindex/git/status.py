@@ -2,7 +2,7 @@
 
 A path is listed when its bytes may differ from HEAD's tree. Files that are absent by choice (sparse checkout,
 assume-unchanged) and submodules are no differences. Untracked files obey `.gitignore` files alone (CF-3).
-`Looking` has git do this while the caller does something else; what it says of tracked files is there first.
+`PendingStatus` has git do this while the caller does something else; what it says of tracked files is there first.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from gitindex.git.failure import Damage, damaged
-from gitindex.git.filters import filters_off
-from gitindex.git.indexfile import is_whole
+from gitindex.git.failure import Damage, damage_error
+from gitindex.git.filters import filter_overrides
+from gitindex.git.indexfile import has_valid_checksum
 from gitindex.git.repo import Repo
-from gitindex.git.run import Pending
-from gitindex.git.tree_limits import few_enough
+from gitindex.git.run import PendingCommands
+from gitindex.git.tree_limits import check_file_count
 
 _STATUS = (
     "status",
@@ -32,62 +32,66 @@ _STATUS = (
     "--no-ahead-behind",
 )
 # Not --exclude-standard: that would read info/exclude and the user's global file.
-_OTHERS = ("ls-files", "--others", "--exclude-per-directory=.gitignore", "-z")
+_UNTRACKED = ("ls-files", "--others", "--exclude-per-directory=.gitignore", "-z")
 _OID = b"# branch.oid "
-_CLOSED = re.compile(rb"^warning: could not open directory '(.+?)/?': (?!No such file)", re.M)
+_UNLISTABLE_WARNING = re.compile(rb"^warning: could not open directory '(.+?)/?': (?!No such file)", re.M)
 _ABSENT = "000000"
 _GITLINK = "160000"
 
 
-CLOSED = "closed"  # a directory that git may not list: whether anything in it differs is not known
+UNLISTABLE = "closed"  # a directory that git may not list: whether anything in it differs is not known
 
 
-class Dirty(NamedTuple):
+class DirtyPath(NamedTuple):
     path: bytes
     kind: str  # "modified" | "deleted" | "untracked" | "nested" | CLOSED
 
 
-class Seen(NamedTuple):
+class WorktreeStatus(NamedTuple):
     """One look of git: HEAD, and every path that may differ from it, sorted."""
 
-    commit: str | None  # None: unborn, or broken; `repo.head` tells which
-    dirty: tuple[Dirty, ...]
+    commit: str | None  # None: unborn, or broken; `repo.read_head` tells which
+    dirty: tuple[DirtyPath, ...]
 
 
-class Looking:
-    """A look at HEAD and the working tree that has begun. `seen` waits for it; leaving the `with` ends it."""
+class PendingStatus:
+    """A look at HEAD and the working tree that has begun. `full_status` waits for it; leaving the `with` ends it."""
 
     def __init__(self, repo: Repo, *, untracked: bool = True) -> None:
         self._repo = repo
         self._untracked = untracked
-        others = [_OTHERS] if untracked else []
-        self._pending = Pending(repo, _STATUS, *others, config=filters_off(repo))
+        extra_commands = [_UNTRACKED] if untracked else []
+        self._pending = PendingCommands(repo, _STATUS, *extra_commands, config=filter_overrides(repo))
 
     @cached_property
-    def tracked(self) -> Seen:
+    def tracked_status(self) -> WorktreeStatus:
         """HEAD and tracked files alone, while git still walks the directories. Raises GitError."""
         records = self._pending.result(0).split(b"\0")[:-1]
-        few_enough(self._repo, len(records))
-        dirty = tuple(sorted(_tracked(self._repo, records)))
-        if any(entry.kind == "deleted" for entry in dirty) and not is_whole(self._repo):
-            raise damaged(Damage.INDEX, "git's index does not match its checksum")
-        return Seen(_commit(records), dirty)
+        check_file_count(self._repo, len(records))
+        dirty = tuple(sorted(_parse_tracked(self._repo, records)))
+        if any(entry.kind == "deleted" for entry in dirty) and not has_valid_checksum(self._repo):
+            raise damage_error(Damage.INDEX, "git's index does not match its checksum")
+        return WorktreeStatus(_parse_commit(records), dirty)
 
     @cached_property
-    def seen(self) -> Seen:
+    def full_status(self) -> WorktreeStatus:
         """Nested repositories come without their slash. Raises GitError."""
-        found = dict(self.tracked.dirty)
-        others = self._pending.result(1).split(b"\0")[:-1] if self._untracked else []
-        few_enough(self._repo, len(others))
-        for name in others:
+        kinds = dict(self.tracked_status.dirty)
+        names = self._pending.result(1).split(b"\0")[:-1] if self._untracked else []
+        check_file_count(self._repo, len(names))
+        for name in names:
             path = name.removesuffix(b"/")
-            if path in found:  # dropped from the index, kept on disk: still there, perhaps changed
-                found[path] = "modified"
+            if path in kinds:  # dropped from the index, kept on disk: still there, perhaps changed
+                kinds[path] = "modified"
             else:
-                found[path] = "nested" if name.endswith(b"/") else "untracked"
-        for path in _CLOSED.findall(self._pending.warnings(1)) if self._untracked else ():
-            found.setdefault(path, CLOSED)  # git says so and goes on; nothing is left out in silence (EL-1)
-        return Seen(self.tracked.commit, tuple(Dirty(path, found[path]) for path in sorted(found)))
+                kinds[path] = "nested" if name.endswith(b"/") else "untracked"
+        for path in _UNLISTABLE_WARNING.findall(self._pending.warnings(1)) if self._untracked else ():
+            kinds.setdefault(
+                path, UNLISTABLE
+            )  # git says so and goes on; nothing is left out in silence (EL-1)
+        return WorktreeStatus(
+            self.tracked_status.commit, tuple(DirtyPath(path, kinds[path]) for path in sorted(kinds))
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -96,24 +100,24 @@ class Looking:
         self._pending.close()
 
 
-def worktree(repo: Repo, *, untracked: bool = True) -> tuple[Dirty, ...]:
+def list_dirty(repo: Repo, *, untracked: bool = True) -> tuple[DirtyPath, ...]:
     """Every path that may differ from HEAD now, sorted."""
     if repo.bare:
         return ()
-    with Looking(repo, untracked=untracked) as look:
-        return look.seen.dirty
+    with PendingStatus(repo, untracked=untracked) as pending_status:
+        return pending_status.full_status.dirty
 
 
-def _commit(records: list[bytes]) -> str | None:
-    said = next((record for record in records if record.startswith(_OID)), b"").removeprefix(_OID).decode()
-    return said if said and said != "(initial)" else None
+def _parse_commit(records: list[bytes]) -> str | None:
+    commit = next((record for record in records if record.startswith(_OID)), b"").removeprefix(_OID).decode()
+    return commit if commit and commit != "(initial)" else None
 
 
-def _tracked(repo: Repo, records: list[bytes]) -> Iterator[Dirty]:
+def _parse_tracked(repo: Repo, records: list[bytes]) -> Iterator[DirtyPath]:
     for record in records:
         if record.startswith((b"1 ", b"u ")):
-            path, head, work, staged_only = _fields(record)
-            kind = _kind(head, work)
+            path, head, work, staged_only = _parse_record(record)
+            kind = _classify_change(head, work)
             if (
                 kind == "modified"
                 and staged_only
@@ -121,10 +125,10 @@ def _tracked(repo: Repo, records: list[bytes]) -> Iterator[Dirty]:
             ):
                 continue  # skip-worktree with a staged change: git reports the index's mode as the file's
             if kind:
-                yield Dirty(path, kind)
+                yield DirtyPath(path, kind)
 
 
-def _fields(record: bytes) -> tuple[bytes, str, str, bool]:
+def _parse_record(record: bytes) -> tuple[bytes, str, str, bool]:
     """Path, mode in HEAD, mode in the working tree, whether only the index differs."""
     if record.startswith(b"u "):
         _, _, _, _, ours, _, work, _, _, _, path = record.split(b" ", 10)
@@ -133,8 +137,8 @@ def _fields(record: bytes) -> tuple[bytes, str, str, bool]:
     return path, head.decode(), work.decode(), flags.endswith(b".")
 
 
-def _kind(head: str, work: str) -> str | None:
-    there = work not in (_ABSENT, _GITLINK)
-    if there:
+def _classify_change(head: str, work: str) -> str | None:
+    is_present = work not in (_ABSENT, _GITLINK)
+    if is_present:
         return "modified"
     return "deleted" if head not in (_ABSENT, _GITLINK) else None

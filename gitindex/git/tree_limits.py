@@ -10,24 +10,24 @@ MAX_PATH = 4096  # bytes; Linux takes no longer one
 _ENTRY = 300  # bytes of the longest entry of a tree object: mode, a name of 255 bytes, an id
 
 
-def few_enough(repo: Repo, count: int) -> None:
+def check_file_count(repo: Repo, count: int) -> None:
     """Raises TreeTooLarge."""
     if count > repo.max_files:
         raise TreeTooLarge(f"more than {repo.max_files:,} files in one tree", hint=LARGE_HINT)
 
 
-def small_enough(repo: Repo, size: int) -> None:
+def check_tree_size(repo: Repo, size: int) -> None:
     """Of a tree object. Raises TreeTooLarge."""
-    few_enough(repo, size // _ENTRY)
+    check_file_count(repo, size // _ENTRY)
 
 
-def tree_bytes(repo: Repo) -> int:
-    """The size of the largest tree object that `small_enough` lets pass."""
+def max_tree_bytes(repo: Repo) -> int:
+    """The size of the largest tree object that `check_tree_size` lets pass."""
     return (repo.max_files + 1) * _ENTRY
 
 
-def short_enough(path: bytes) -> None:
+def check_path_length(path: bytes) -> None:
     """Raises TreeTooLarge."""
     if len(path) > MAX_PATH:
-        shown = path[:80].decode("utf-8", "backslashreplace")
-        raise TreeTooLarge(f"a path of more than {MAX_PATH:,} bytes: {shown}…", hint="git log --stat")
+        display_path = path[:80].decode("utf-8", "backslashreplace")
+        raise TreeTooLarge(f"a path of more than {MAX_PATH:,} bytes: {display_path}…", hint="git log --stat")

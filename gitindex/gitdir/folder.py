@@ -19,28 +19,32 @@ from pathlib import Path
 
 NAME = "gitindex"
 MODE = 0o1700
-_GONE = (FileNotFoundError, NotADirectoryError, PermissionError)  # the last: another user's, see `owner`
+_MISSING_ERRORS = (
+    FileNotFoundError,
+    NotADirectoryError,
+    PermissionError,
+)  # the last: another user's, see `owner`
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-def common(git_dir: Path) -> Path:
+def common_folder_path(git_dir: Path) -> Path:
     """The folder of all users of a git directory."""
     return git_dir / NAME
 
 
-def path(git_dir: Path) -> Path:
+def user_folder_path(git_dir: Path) -> Path:
     """Where this user's folder belongs."""
-    return common(git_dir) / str(os.geteuid())
+    return common_folder_path(git_dir) / str(os.geteuid())
 
 
-def private(found: os.stat_result) -> bool:
+def is_private(stat_result: os.stat_result) -> bool:
     """Whether a folder was made by this user for this purpose, and nobody else can write it."""
     return (
-        stat.S_ISDIR(found.st_mode)
-        and found.st_uid == os.geteuid()
-        and bool(found.st_mode & stat.S_ISVTX)
-        and not found.st_mode & 0o077
+        stat.S_ISDIR(stat_result.st_mode)
+        and stat_result.st_uid == os.geteuid()
+        and bool(stat_result.st_mode & stat.S_ISVTX)
+        and not stat_result.st_mode & 0o077
     )
 
 
@@ -52,10 +56,10 @@ class Folder:
 
     def stat(self, name: str) -> os.stat_result | None:
         try:
-            found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
-        except _GONE:
+            stat_result = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+        except _MISSING_ERRORS:
             return None
-        return found if _ours(found) else None
+        return stat_result if _is_own_file(stat_result) else None
 
     def open(self, name: str, flags: int) -> int:
         """A descriptor of the file `name`; with O_CREAT, what is in its place but not ours is removed first.
@@ -74,37 +78,37 @@ class Folder:
         """At most `limit` bytes of the file, None when there is none."""
         try:
             descriptor = self.open(name, os.O_RDONLY)
-        except _GONE:
+        except _MISSING_ERRORS:
             return None
         with open(descriptor, "rb") as handle:
             return handle.read(limit)
 
     def replace(self, name: str, data: bytes) -> None:
         """Put `data` in the place of the file: readers see the old or the new text."""
-        fresh = f".{name}.{os.getpid()}"
-        self.remove(fresh)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=self._fd)
+        temporary = f".{name}.{os.getpid()}"
+        self.remove(temporary)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=self._fd)
         with open(descriptor, "wb") as handle:
             handle.write(data)
         self._displace_folder(name)
-        self.rename(fresh, name)
+        self.rename(temporary, name)
 
     def rename(self, name: str, target: str) -> None:
         """Missing is fine: another process was quicker."""
-        with suppress(*_GONE):
+        with suppress(*_MISSING_ERRORS):
             os.replace(name, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def adopt(self, git_dir: Path, name: str) -> None:
         """Move a file that an older release left in the common folder here, if it is this user's."""
-        with suppress(*_GONE):
-            if _ours((common(git_dir) / name).lstat()):
-                os.replace(common(git_dir) / name, name, dst_dir_fd=self._fd)
+        with suppress(*_MISSING_ERRORS):
+            if _is_own_file((common_folder_path(git_dir) / name).lstat()):
+                os.replace(common_folder_path(git_dir) / name, name, dst_dir_fd=self._fd)
 
     def remove(self, name: str) -> None:
-        with suppress(*_GONE):
+        with suppress(*_MISSING_ERRORS):
             os.unlink(name, dir_fd=self._fd)
 
-    def empty(self) -> None:
+    def remove_all(self) -> None:
         """Remove every file, ours or not."""
         for name in os.listdir(self._fd):
             self._displace(name)
@@ -113,15 +117,15 @@ class Folder:
         try:
             descriptor = os.open(name, flags | _FILE, 0o600, dir_fd=self._fd)
         except (PermissionError, IsADirectoryError) as error:
-            raise _not_ours(name) from error
+            raise _not_own_error(name) from error
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):  # a link, a fifo
-                raise _not_ours(name) from error
+                raise _not_own_error(name) from error
             raise
-        if _ours(os.fstat(descriptor)):
+        if _is_own_file(os.fstat(descriptor)):
             return descriptor
         os.close(descriptor)
-        raise _not_ours(name)
+        raise _not_own_error(name)
 
     def _displace(self, name: str) -> None:
         self._displace_folder(name)
@@ -139,60 +143,60 @@ class Folder:
 
 
 @contextmanager
-def opened(git_dir: Path, *, make: bool = False) -> Iterator[Folder | None]:
+def open_folder(git_dir: Path, *, create: bool = False) -> Iterator[Folder | None]:
     """This user's folder for the length of the body; None where there is none that can be believed."""
-    if make:
-        _make(git_dir)
+    if create:
+        _create_folder(git_dir)
     try:
-        descriptor = os.open(path(git_dir), _DIRECTORY)
+        descriptor = os.open(user_folder_path(git_dir), _DIRECTORY)
     except OSError:
         yield None
         return
     try:
-        yield Folder(descriptor) if private(os.fstat(descriptor)) else None
+        yield Folder(descriptor) if is_private(os.fstat(descriptor)) else None
     finally:
         os.close(descriptor)
 
 
 def remove(git_dir: Path) -> None:
     """Remove this user's folder with everything in it."""
-    with opened(git_dir) as place:
-        if place is not None:
-            place.empty()
-            path(git_dir).rmdir()
+    with open_folder(git_dir) as user_folder:
+        if user_folder is not None:
+            user_folder.remove_all()
+            user_folder_path(git_dir).rmdir()
 
 
-def leftovers(git_dir: Path, names: Iterable[str]) -> dict[str, os.stat_result]:
+def find_leftovers(git_dir: Path, names: Iterable[str]) -> dict[str, os.stat_result]:
     """Files of this user that a release without folders per user left in the common folder."""
-    found = {}
+    stats = {}
     for name in names:
-        with suppress(*_GONE):
-            stat_result = (common(git_dir) / name).lstat()
-            found.update({name: stat_result} if _ours(stat_result) else {})
-    return found
+        with suppress(*_MISSING_ERRORS):
+            stat_result = (common_folder_path(git_dir) / name).lstat()
+            stats.update({name: stat_result} if _is_own_file(stat_result) else {})
+    return stats
 
 
 def drop_leftovers(git_dir: Path, names: Iterable[str]) -> None:
-    for name in leftovers(git_dir, names):
-        with suppress(*_GONE):
-            (common(git_dir) / name).unlink()
+    for name in find_leftovers(git_dir, names):
+        with suppress(*_MISSING_ERRORS):
+            (common_folder_path(git_dir) / name).unlink()
 
 
-def _make(git_dir: Path) -> None:
+def _create_folder(git_dir: Path) -> None:
     with suppress(FileExistsError):
-        common(git_dir).mkdir()
+        common_folder_path(git_dir).mkdir()
     with suppress(FileExistsError):
-        path(git_dir).mkdir(mode=0o700)
-        descriptor = os.open(path(git_dir), _DIRECTORY)
+        user_folder_path(git_dir).mkdir(mode=0o700)
+        descriptor = os.open(user_folder_path(git_dir), _DIRECTORY)
         try:
             os.fchmod(descriptor, MODE)
         finally:
             os.close(descriptor)
 
 
-def _ours(found: os.stat_result) -> bool:
-    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+def _is_own_file(stat_result: os.stat_result) -> bool:
+    return stat.S_ISREG(stat_result.st_mode) and stat_result.st_uid == os.geteuid()
 
 
-def _not_ours(name: str) -> FileNotFoundError:
+def _not_own_error(name: str) -> FileNotFoundError:
     return FileNotFoundError(errno.ENOENT, "no file of this user", name)

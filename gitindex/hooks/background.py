@@ -33,7 +33,7 @@ def detach_process() -> None:
 @contextlib.contextmanager
 def log_to_folder(git_dir: Path) -> Iterator[None]:
     """Send our log records to the user's folder; nothing else can be seen of a process without a terminal."""
-    with folder.opened(git_dir) as user_folder:
+    with folder.open_folder(git_dir) as user_folder:
         if user_folder is None:
             yield
             return

@@ -88,14 +88,14 @@ def _remove_worker_files(git_dir: Path, timeout: float) -> Path | None:
     hookrequest.withdraw(git_dir)  # a waiting worker finds nothing to do
     folder.drop_leftovers(git_dir, worker.LEGACY_FILES)
     deadline = time.monotonic() + timeout
-    while os.path.isdir(hookrequest.folder(git_dir)):
+    while os.path.isdir(hookrequest.request_folder(git_dir)):
         with worker_lock.try_worker_lock(git_dir) as acquired:
             if acquired:
                 folder.remove(git_dir)
                 break
         if time.monotonic() >= deadline:
-            return hookrequest.folder(git_dir)
+            return hookrequest.request_folder(git_dir)
         time.sleep(0.05)
     with suppress(OSError):  # there is none, or it holds folders of other users
-        folder.common(git_dir).rmdir()
+        folder.common_folder_path(git_dir).rmdir()
     return None

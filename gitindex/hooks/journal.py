@@ -55,7 +55,7 @@ def end(
 
 def read(git_dir: Path) -> WorkerRun | None:
     """The last run, or None when there never was one (or its record is not ours to read)."""
-    with folder.opened(git_dir) as user_folder:
+    with folder.open_folder(git_dir) as user_folder:
         text = user_folder.read(NAME, _MAX_BYTES) if user_folder is not None else None
     try:
         raw: Any = json.loads(text or b"")
@@ -66,7 +66,7 @@ def read(git_dir: Path) -> WorkerRun | None:
 
 
 def _write(git_dir: Path, run: WorkerRun) -> None:
-    with folder.opened(git_dir) as user_folder:
+    with folder.open_folder(git_dir) as user_folder:
         if user_folder is not None:  # gone: `hooks uninstall` was here, and nothing of ours may come back
             user_folder.replace(NAME, json.dumps(asdict(run), indent=1).encode() + b"\n")
 

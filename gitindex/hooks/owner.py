@@ -17,15 +17,19 @@ from gitindex.store.ownership import user_name
 
 def find_obstacle(git_dir: Path) -> str | None:
     """Why hooks that this user fires can leave no request in `git_dir`, or None."""
-    user_folder = folder.path(git_dir)
+    user_folder = folder.user_folder_path(git_dir)
     try:
         folder_stat = user_folder.lstat()
     except PermissionError:
-        return _describe_forbidden(folder.common(git_dir))
+        return _describe_forbidden(folder.common_folder_path(git_dir))
     except OSError:
-        parent = folder.common(git_dir) if os.path.lexists(folder.common(git_dir)) else git_dir
+        parent = (
+            folder.common_folder_path(git_dir)
+            if os.path.lexists(folder.common_folder_path(git_dir))
+            else git_dir
+        )
         return None if os.access(parent, os.W_OK | os.X_OK) else _describe_forbidden(parent)
-    return None if folder.private(folder_stat) else _describe_unsafe(user_folder, folder_stat)
+    return None if folder.is_private(folder_stat) else _describe_unsafe(user_folder, folder_stat)
 
 
 def _describe_forbidden(directory: Path) -> str:

@@ -60,7 +60,7 @@ def read_status(repo: Repo) -> HookStatus:
     )  # read once, and only where pre-commit is in charge
     return HookStatus(
         tuple(_check_event(location, event, pre_commit) for event in EVENTS),
-        hookrequest.pending(repo.git_dir),
+        hookrequest.has_request(repo.git_dir),
         worker.last_run(repo.git_dir),
         owner.find_obstacle(repo.git_dir),
     )

@@ -65,7 +65,11 @@ def last_run(git_dir: Path) -> WorkerRun | None:
 def failed_run_message(git_dir: Path) -> str | None:
     """One line for the next command to show when the background run failed or died and nobody made good since."""
     run = journal.read(git_dir)
-    if run is None or run.result not in (journal.FAILED, journal.DIED) or not hookrequest.pending(git_dir):
+    if (
+        run is None
+        or run.result not in (journal.FAILED, journal.DIED)
+        or not hookrequest.has_request(git_dir)
+    ):
         return None
     reason = run.error or "the process was killed"
     return f"the background run of {run.started_at} {run.result}: {reason}"
@@ -81,7 +85,7 @@ def serve_requests(worker: Worker) -> None:
 
 
 def _adopt_request(git_dir: Path) -> bool:
-    if not hookrequest.fresh(git_dir) or owner.find_obstacle(git_dir):
+    if not hookrequest.has_new_request(git_dir) or owner.find_obstacle(git_dir):
         return False
     hookrequest.adopt(git_dir)
     return True
@@ -109,7 +113,7 @@ def _serve(worker: Worker) -> None:
     else:
         _LOG.info("done: %s", detail)
         if request:
-            hookrequest.done(worker.git_dir, request)
+            hookrequest.remove_served(worker.git_dir, request)
         journal.end(worker.git_dir, run, journal.DONE, detail=detail)
 
 
@@ -145,14 +149,14 @@ def _defer_request(worker: Worker, request: HookRequest | None) -> None:
     if request is not None:
         return
     request = hookrequest.take(worker.git_dir)
-    if request and 0 <= time.time() - request.left_at < worker.timings.quiet:
-        hookrequest.leave(worker.git_dir, request)
+    if request and 0 <= time.time() - request.requested_at < worker.timings.quiet:
+        hookrequest.write_request(worker.git_dir, request)
 
 
 def _debounce(worker: Worker) -> None:
     waited = 0.0
     while waited < worker.timings.burst:
-        age = hookrequest.age(worker.git_dir)
+        age = hookrequest.newest_age(worker.git_dir)
         if age is None or age >= worker.timings.quiet:
             return
         pause = worker.timings.quiet - age
@@ -182,7 +186,7 @@ def main(path: Path, git_dir: Path) -> None:
             Worker(
                 git_dir=real_git_dir,
                 index=lambda commit_only: _index_once(repo().root, commit_only),
-                find_git_operation=lambda: repository.busy(repo()),
+                find_git_operation=lambda: repository.find_unfinished(repo()),
             )
         )
 

@@ -20,7 +20,7 @@ NAME = "worker.lock"
 @contextmanager
 def try_worker_lock(git_dir: Path) -> Iterator[bool]:
     """Yield whether we are the only worker; never waits."""
-    with folder.opened(git_dir) as user_folder:
+    with folder.open_folder(git_dir) as user_folder:
         descriptor = _lock(user_folder) if user_folder is not None else None
     if descriptor is None:
         yield False

@@ -23,7 +23,7 @@ _WORKER = "gitindex.extract.parser_process"
 
 def extract_file(path: str, data: bytes, settings: IndexSettings) -> Extraction:
     """One file, for a question about it."""
-    with sandbox.borrowed() as box:
+    with sandbox.borrow_sandbox() as box:
         return _extract(box, [(path, data)], settings, file_limits.Allowance())[0]
 
 
@@ -49,7 +49,7 @@ class InlineExtraction:
         self._allowance = file_limits.Allowance()
 
     def submit(self, batch: Batch) -> PendingExtractions:
-        with sandbox.borrowed() as box:
+        with sandbox.borrow_sandbox() as box:
             return _FinishedExtractions(_extract(box, batch, self._settings, self._allowance))
 
     def __enter__(self) -> Self:
@@ -114,7 +114,7 @@ def _extract(
     extractions: list[Extraction] = []
     stalled_at = -1
     while len(extractions) < len(batch):
-        text_only = textonly.BUDGET if allowance.spent else ""
+        text_only = textonly.BUDGET if allowance.is_spent else ""
         remaining = [(path, data, text_only) for path, data in batch[len(extractions) :]]
         try:
             for seconds, packed in box.stream(_WORKER, "extract_files", remaining, settings):

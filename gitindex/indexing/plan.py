@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from gitindex.errors import PublishBlocked
-from gitindex.files.links import LinkEntry, resolve
-from gitindex.files.policy import Policy
+from gitindex.files.links import LinkEntry, resolve_link
+from gitindex.files.policy import EligibilityPolicy
 from gitindex.model.change_set import ChangeSet
 from gitindex.model.manifest import FileError, Manifest
 from gitindex.model.paths import casefold_key
@@ -19,7 +19,7 @@ from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.rulefiles import is_rule_file
 from gitindex.model.skips import SkipReason
 from gitindex.model.textonly import BUDGET
-from gitindex.source.source_file import LINK, SUBMODULE, UNKNOWN, Candidate, Content, Source
+from gitindex.source.source_file import LINK, SUBMODULE, UNKNOWN, Content, SourceFile, SourceTree
 from gitindex.view.snapshot import SnapshotView
 
 # Decided by path and policy alone; every other skip follows from the bytes, which the blob id stands for.
@@ -42,7 +42,7 @@ class PlannedFile:
     key: str
     blob: str
     link: bool
-    source_file: Candidate | None  # None: nothing to read, `skip` says why
+    source_file: SourceFile | None  # None: nothing to read, `skip` says why
     skip: SkipReason | None = None
     size: int = 0
 
@@ -63,13 +63,13 @@ class Plan:
 class Planner:
     """Compares one source with one snapshot (or with nothing)."""
 
-    def __init__(self, view: SnapshotView | None, source: Source, policy: Policy) -> None:
+    def __init__(self, view: SnapshotView | None, source: SourceTree, policy: EligibilityPolicy) -> None:
         self._view = view
         self._source = source
         self._policy = policy
         self._overlay = view.overlay() if view else {}
         self._stats: dict[str, OverlayEntry] = {}
-        self._tree: Mapping[str, Candidate] | None = None
+        self._tree: Mapping[str, SourceFile] | None = None
         self._failures: list[FileError] = []
         self._unreadable_dirs: set[str] = set()  # directories
 
@@ -105,22 +105,22 @@ class Planner:
         self._check_collisions([*indexed_keys, *tolerated], removed_keys={*gone, *skipped})
         return self._finish(write, gone, before)
 
-    def _select_files(self, whole: bool) -> Mapping[str, Candidate | None]:
+    def _select_files(self, whole: bool) -> Mapping[str, SourceFile | None]:
         """Paths that may differ. Links depend on other paths, so a tree with links is compared whole."""
         if self._view is not None and not whole and not _has_unfinished_files(self._view.manifest):
             tree = self._view.manifest.git.tree_sha
-            changed = self._source.changed(tree, self._overlay)
+            changed = self._source.list_changed(tree, self._overlay)
             if (
                 changed is not None
                 and not _has_link(changed)
                 and next(self._view.link_records(), None) is None
             ):
                 return changed
-        self._tree = self._source.all()
+        self._tree = self._source.list_files()
         indexed_paths = {record.path for record in self._view.records()} if self._view else set()
         return {**dict.fromkeys(indexed_paths), **self._tree}
 
-    def _plan_file(self, source_file: Candidate) -> PlannedFile | None:
+    def _plan_file(self, source_file: SourceFile) -> PlannedFile | None:
         """What the index should hold of a candidate; None when it vanished under our eyes."""
         if source_file.skip is not None:
             return PlannedFile(
@@ -135,7 +135,7 @@ class Planner:
             return PlannedFile(
                 source_file.key, self._ignored_blob(source_file), source_file.mode == LINK, None, skip
             )
-        if self._view is None and source_file.work and source_file.mode != LINK:
+        if self._view is None and source_file.from_worktree and source_file.mode != LINK:
             return PlannedFile(
                 source_file.key, UNKNOWN, False, source_file
             )  # everything is new: read it once, when it is written
@@ -154,24 +154,24 @@ class Planner:
             else PlannedFile(source_file.key, content.blob, False, identified)
         )
 
-    def _ignored_blob(self, source_file: Candidate) -> str:
+    def _ignored_blob(self, source_file: SourceFile) -> str:
         """Bytes of an ignored file matter only when they are rules about others: then an edit is a change (CF-2)."""
-        if not source_file.work or source_file.mode == LINK or not is_rule_file(source_file.key):
+        if not source_file.from_worktree or source_file.mode == LINK or not is_rule_file(source_file.key):
             return source_file.blob
         return self._identify(source_file).blob
 
-    def _identify(self, source_file: Candidate) -> Content:
-        if not source_file.work:
+    def _identify(self, source_file: SourceFile) -> Content:
+        if not source_file.from_worktree:
             return Content(blob=source_file.blob)
         content = self._source.identify(source_file, self._overlay.get(source_file.key))
         if content.stat is not None:
             self._stats[source_file.key] = content.stat
         return content
 
-    def _plan_link(self, link: Candidate) -> PlannedFile:
+    def _plan_link(self, link: SourceFile) -> PlannedFile:
         """A symlink is indexed with the content of the file it leads to inside this very tree."""
         target = self._read_link_target(link)
-        resolved = resolve(link.key, target, self._lookup)
+        resolved = resolve_link(link.key, target, self._lookup)
         if isinstance(resolved, SkipReason):
             return PlannedFile(link.key, link.blob, True, None, resolved)
         assert self._tree is not None
@@ -201,7 +201,7 @@ class Planner:
             else "file"
         )
 
-    def _read_link_target(self, link: Candidate) -> bytes:
+    def _read_link_target(self, link: SourceFile) -> bytes:
         _, content = next(iter(self._source.read([link])))
         return content.data
 
@@ -210,7 +210,7 @@ class Planner:
         overlay.update(self._stats)
         return Plan(tuple(write), tuple(gone), overlay, before, tuple(self._failures))
 
-    def _resolve_preset_skip(self, source_file: Candidate, skip: SkipReason) -> SkipReason:
+    def _resolve_preset_skip(self, source_file: SourceFile, skip: SkipReason) -> SkipReason:
         """A directory that may not be listed is shut, unless a rule says that nobody wants it."""
         if skip is not SkipReason.UNREADABLE:
             return skip
@@ -231,7 +231,7 @@ class Planner:
 
     def _check_collisions(self, keys: list[str], removed_keys: set[str]) -> None:
         """Two indexed paths that one case-insensitive file system cannot both hold (EL-2)."""
-        for key, other in self._source.twins:
+        for key, other in self._source.duplicate_spellings:
             self._failures.append(
                 FileError("nfc_twin", f"{other!r} is another spelling of {key!r}; only one is indexed", key)
             )
@@ -269,7 +269,7 @@ def _has_unfinished_files(manifest: Manifest) -> bool:
     return manifest.degraded or BUDGET in manifest.counts.text_only
 
 
-def _has_link(changed: Mapping[str, Candidate | None]) -> bool:
+def _has_link(changed: Mapping[str, SourceFile | None]) -> bool:
     return any(source_file is not None and source_file.mode == LINK for source_file in changed.values())
 
 

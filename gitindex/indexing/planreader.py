@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitindex.files.policy import Policy
+from gitindex.files.policy import EligibilityPolicy
 from gitindex.indexing.indexwriter import FileContent
 from gitindex.indexing.plan import Plan, PlannedFile
 from gitindex.model.ids import sha256_hex
 from gitindex.model.manifest import FileError
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.skips import SkipReason
-from gitindex.source.source_file import Content, Source
+from gitindex.source.source_file import Content, SourceTree
 
 
 class PlanReader:
     """One pass over the files to write. `errors` and `final_plan` are complete after it."""
 
-    def __init__(self, plan: Plan, source: Source, policy: Policy) -> None:
+    def __init__(self, plan: Plan, source: SourceTree, policy: EligibilityPolicy) -> None:
         self._plan = plan
         self._source = source
         self._policy = policy

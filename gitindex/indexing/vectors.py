@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gitindex.errors import EmbeddingError
-from gitindex.extract.embed.document import document, document_terms
+from gitindex.extract.embed.document import compose_embed_terms, compose_embed_text
 from gitindex.model.ids import chunk_hash, sha256_hex
 from gitindex.model.rows import Chunk
 from gitindex.store import atomic
@@ -73,9 +73,11 @@ class Vectors:
         if not chunks:
             return np.empty((0, self.dimension), np.float32)
         if isinstance(self._embedder, TermsEmbedder):
-            rows = self._embedder.embed_terms([document_terms(chunk.symbol, chunk.terms) for chunk in chunks])
+            rows = self._embedder.embed_terms(
+                [compose_embed_terms(chunk.symbol, chunk.terms) for chunk in chunks]
+            )
         else:
-            rows = self._embedder.embed([document(chunk.symbol, chunk.text) for chunk in chunks])
+            rows = self._embedder.embed([compose_embed_text(chunk.symbol, chunk.text) for chunk in chunks])
         if rows.shape != (len(chunks), self.dimension):
             raise EmbeddingError(
                 f"{self.identity} returned {rows.shape} vectors for {len(chunks)} chunks of {self.dimension}"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitindex.extract.gc_pause import no_collection
-from gitindex.files.policy import Policy
+from gitindex.extract.gc_pause import pause_gc
+from gitindex.files.policy import EligibilityPolicy
 from gitindex.indexing import plan as planning
 from gitindex.indexing.batches import split_into_batches
 from gitindex.indexing.compose import compute_counts
@@ -26,7 +26,7 @@ from gitindex.model.manifest import Artifact, Counts, FileError
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import EmbedSettings, IndexSettings
 from gitindex.segment import lexical_index, overlay
-from gitindex.source.source_file import Source
+from gitindex.source.source_file import SourceTree
 from gitindex.store import publish, staging
 from gitindex.store.clone import clone_lexical
 from gitindex.view.snapshot import SnapshotView
@@ -44,8 +44,8 @@ class WriteTask:
 
     folder: Path  # to write into, empty
     snapshot_id: str
-    source: Source
-    policy: Policy
+    source: SourceTree
+    policy: EligibilityPolicy
     settings: IndexSettings
     vectors: Vectors
     embedding: EmbedSettings
@@ -74,7 +74,7 @@ class WriteResult:
 
 def write(task: WriteTask, plan: Plan) -> WriteResult:
     """Write `plan` into the staging directory of its task."""
-    with no_collection():
+    with pause_gc():
         return _write(task, plan)
 
 

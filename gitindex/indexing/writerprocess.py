@@ -53,7 +53,7 @@ def _extract(file: FileContent, settings: IndexSettings, allowance: Allowance) -
     if file.data is None:
         return ExtractedFile(file.record, None)
     start = time.thread_time()
-    extraction = extract_limited(file.record.path, file.data, settings, BUDGET if allowance.spent else "")
+    extraction = extract_limited(file.record.path, file.data, settings, BUDGET if allowance.is_spent else "")
     allowance.charge(time.thread_time() - start, len(file.data))
     return ExtractedFile(file.record, extraction)
 

@@ -22,7 +22,7 @@ def slice_lines(language: str, text: str, line: int, name: str, direction: str) 
 
     Raises SandboxDied when the file takes more time or memory than a file may (EL-8).
     """
-    with sandbox.borrowed() as box:
+    with sandbox.borrow_sandbox() as box:
         [result] = box.stream(__name__, "compute", language, text, line, name, direction)
     return result  # type: ignore[no-any-return]
 
@@ -31,7 +31,7 @@ def compute(
     language: str, text: str, line: int, name: str, direction: str
 ) -> Iterator[dict[str, Any] | None]:
     """`slice_lines` where it may end its process: in a sandbox."""
-    with file_limits.enforced(len(text)):
+    with file_limits.enforce_limits(len(text)):
         yield _compute_slice(language, text, line, name, direction)
 
 

@@ -11,9 +11,9 @@ from gitindex.config import Environment
 from gitindex.errors import ConfigError, GitError, UsageError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
-from gitindex.git.failure import cannot_tell
+from gitindex.git.failure import allows_file_scan
 from gitindex.git.repo import Repo, discover, root_commits
-from gitindex.git.run import Pending
+from gitindex.git.run import PendingCommands
 from gitindex.model.frozen import frozen
 from gitindex.model.settings import MAX_FILE_BYTES, IndexSettings, Settings
 from gitindex.store import ownership, state_file, stores
@@ -41,7 +41,7 @@ class Codebase:
 
 
 def open_codebase(
-    path: Path, environment: Environment, *, shared: bool = False, pending: Pending | None = None
+    path: Path, environment: Environment, *, shared: bool = False, pending: PendingCommands | None = None
 ) -> Codebase:
     """The codebase that `path` lies in: the git top level, else the directory itself (ST-1). `pending`: see `discover`.
 
@@ -163,6 +163,6 @@ def _list_root_commits(repo: Repo) -> tuple[str, ...]:
     try:
         return root_commits(repo)
     except GitError as error:
-        if not cannot_tell(error):
+        if not allows_file_scan(error):
             raise
         return ()

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gitindex.files.language import language_of
-from gitindex.files.policy import Policy
+from gitindex.files.policy import EligibilityPolicy
 from gitindex.indexing.plan import PlannedFile, Planner
-from gitindex.source.source_file import Source
+from gitindex.source.source_file import SourceTree
 
 _HEAD = 4096
 
@@ -23,7 +23,7 @@ class TextFile(NamedTuple):
         return self.data.decode("utf-8", "replace")
 
 
-def eligible(source: Source, policy: Policy) -> list[PlannedFile]:
+def eligible(source: SourceTree, policy: EligibilityPolicy) -> list[PlannedFile]:
     """What a sync would read, in path order; nothing is opened that it would not open."""
     return [
         work for work in Planner(None, source, policy).plan(whole=True).write if work.source_file is not None
@@ -31,8 +31,8 @@ def eligible(source: Source, policy: Policy) -> list[PlannedFile]:
 
 
 def read(
-    source: Source,
-    policy: Policy,
+    source: SourceTree,
+    policy: EligibilityPolicy,
     works: Sequence[PlannedFile],
     wanted: Callable[[str], bool] = lambda _: True,
 ) -> Iterator[TextFile]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from gitindex.extract import frontmatter
 from gitindex.extract.tokens import subwords
 from gitindex.files.language import language_of
-from gitindex.files.policy import Policy
+from gitindex.files.policy import EligibilityPolicy
 from gitindex.indexing.plan import PlannedFile
 from gitindex.model.rows import Entity
 from gitindex.model.settings import QuerySettings
@@ -27,7 +27,7 @@ from gitindex.search.metadata import Note
 from gitindex.search.parse import Query, understood
 from gitindex.search.request import REGEX, Request, checked
 from gitindex.search.scope import Scope, resolve
-from gitindex.source.source_file import Source
+from gitindex.source.source_file import SourceTree
 
 _BLOCK = 40  # lines judged together
 _MAX_BYTES = 512 * 1024 * 1024
@@ -36,7 +36,9 @@ _MAX_BYTES = 512 * 1024 * 1024
 class Scan:
     """One search over the files themselves."""
 
-    def __init__(self, source: Source, policy: Policy, root: Path, settings: QuerySettings) -> None:
+    def __init__(
+        self, source: SourceTree, policy: EligibilityPolicy, root: Path, settings: QuerySettings
+    ) -> None:
         self._source = source
         self._policy = policy
         self._root = root
@@ -128,8 +130,8 @@ class Scan:
         for file in read(
             self._source, self._policy, works, lambda path: scope.paths is None or path in scope.paths
         ):
-            matter = frontmatter.split(file.data) if file.language in frontmatter.LANGUAGES else None
-            entity = frontmatter.entity(matter) if matter else None
+            matter = frontmatter.split_matter(file.data) if file.language in frontmatter.LANGUAGES else None
+            entity = frontmatter.read_entity(matter) if matter else None
             if entity is not None and scope.admits(file.path, file.language, "") and matches(entity):
                 yield Note(file.path, entity), file
 

@@ -85,8 +85,8 @@ def _path_tests(
 
 def glob_test(globs: tuple[str, ...]) -> Callable[[str], bool]:
     """The ignore language: `*.py` at any depth, `src/**`, a directory stands for what is below it."""
-    rules = Ignore([IgnoreRules.globs(globs)])
-    return lambda path: rules.ignored(path, False)
+    rules = Ignore([IgnoreRules.from_globs(globs)])
+    return lambda path: rules.is_ignored(path, False)
 
 
 def _path_test(value: str) -> Callable[[str], bool]:

@@ -39,7 +39,7 @@ def check_out(objects: Objects, tree: str, directory: Path, *, max_bytes: int) -
         )
     if any(root.iterdir()):
         raise ExactFactsError(f"checkout directory is not empty: {root}")
-    wanted, skipped = _plan(objects.entries(tree))
+    wanted, skipped = _plan(objects.list_entries(tree))
     blobs: dict[str, str] = {}
     for at in range(0, len(wanted), _BATCH):
         part = wanted[at : at + _BATCH]
@@ -54,7 +54,7 @@ def check_out(objects: Objects, tree: str, directory: Path, *, max_bytes: int) -
 
 def regular_blobs(objects: Objects, tree: str) -> dict[str, str]:
     """Path key → blob id of every regular file that a checkout would write."""
-    wanted, _ = _plan(objects.entries(tree))
+    wanted, _ = _plan(objects.list_entries(tree))
     return {key: entry.blob for key, entry in wanted}
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gitindex.errors import UnsafePath
-from gitindex.extract.gc_pause import no_collection
+from gitindex.extract.gc_pause import pause_gc
 from gitindex.model.paths import path_key
 from gitindex.scip import schema, symbol_grammar
 from gitindex.scip.fact_postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
@@ -122,7 +122,7 @@ class Decoded:
         self._prefix = prefix
         self.summary = Summary(file.tool(), file.truncated)
         first = FirstPass(self.summary.tool.name)
-        with no_collection():
+        with pause_gc():
             self._take_documents(first, read, range(len(file.layout.documents)) if only is None else only)
         self._parts = first.parts
         self._interner = first.interner

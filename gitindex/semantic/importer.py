@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import ExactFactsError, LeaseHeld, StoreCorrupt
-from gitindex.extract.gc_pause import no_collection
+from gitindex.extract.gc_pause import pause_gc
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import Artifact, Manifest, Segment
@@ -100,7 +100,7 @@ def _try(layout: Layout, source: Source, confirm: Callable[[], None], wait: floa
         def writer() -> SegmentWriter:
             return SegmentWriter(folder / name, name, view.manifest.dimension, CHUNKER_VERSION)
 
-        with no_collection():
+        with pause_gc():
             counted = _write(view, source, folder / name, name, confirm, writer)
         steps.reach("import.lease")
         held = stack.enter_context(lease.hold(layout, txn, wait=wait))

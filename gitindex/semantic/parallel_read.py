@@ -17,7 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitindex.errors import GitindexError, UnsafePath
-from gitindex.extract.gc_pause import no_collection
+from gitindex.extract.gc_pause import pause_gc
 from gitindex.git.objects import open_objects
 from gitindex.git.repo import Repo
 from gitindex.scip.reader import IndexFile
@@ -160,7 +160,7 @@ def _serve(connection: Connection) -> None:
     wrong again in the parent, which can tell somebody.
     """
     try:
-        with no_collection():
+        with pause_gc():
             _read_share(connection, connection.recv())
     except (GitindexError, OSError, EOFError):
         sys.exit(1)

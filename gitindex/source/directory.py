@@ -11,12 +11,12 @@ from stat import S_IFMT, S_ISDIR, S_ISLNK, S_ISREG
 from typing import NamedTuple, Self
 
 from gitindex.files.safeopen import Root
-from gitindex.files.walk import DIRECTORY_MODE, NESTED_MODE, Found, walk
+from gitindex.files.walk import DIRECTORY_MODE, NESTED_MODE, WalkEntry, walk
 from gitindex.model.manifest import GitFailure, GitState
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import SkipReason
-from gitindex.source.source_file import LINK, NESTED, Candidate, Content, by_key, candidate
-from gitindex.source.worktree_files import identify, lstat, read_work
+from gitindex.source.source_file import LINK, NESTED, Content, SourceFile, choose_spellings, make_source_file
+from gitindex.source.worktree_files import identify, lstat, read_worktree_file
 
 _GIT = b".git"
 
@@ -35,10 +35,10 @@ class DirectorySource:
 
     def __init__(self, root: Path, *, max_bytes: int, without_git: WithoutGit | None = None) -> None:
         self._root = Root(root)
-        self._max = max_bytes
+        self._max_bytes = max_bytes
         self._without_git = without_git
         self.algorithm = without_git.algorithm if without_git else "sha1"
-        self.twins: tuple[tuple[str, str], ...] = ()
+        self.duplicate_spellings: tuple[tuple[str, str], ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -47,75 +47,79 @@ class DirectorySource:
         self._root.close()
 
     @property
-    def state(self) -> GitState:
+    def git_state(self) -> GitState:
         if self._without_git is None:
             return GitState(untracked_included=True)
         return GitState(untracked_included=self._without_git.untracked, failure=self._without_git.failure)
 
-    def changed(
+    def list_changed(
         self, base_tree: str | None, overlay: dict[str, OverlayEntry]
-    ) -> dict[str, Candidate | None] | None:
+    ) -> dict[str, SourceFile | None] | None:
         return None
 
-    def all(self) -> Mapping[str, Candidate]:
-        entries: Iterable[Found] = walk(self._root)
+    def list_files(self) -> Mapping[str, SourceFile]:
+        entries: Iterable[WalkEntry] = walk(self._root)
         if self._without_git is not None:
-            entries = self._as_git_would(list(entries), self._without_git)
-        found, self.twins = by_key(_candidate(entry) for entry in entries)
-        return found
+            entries = self._filter_like_git(list(entries), self._without_git)
+        files, self.duplicate_spellings = choose_spellings(_from_walk_entry(entry) for entry in entries)
+        return files
 
-    def _as_git_would(self, listed: list[Found], known: WithoutGit) -> list[Found]:
+    def _filter_like_git(self, listed: list[WalkEntry], without_git: WithoutGit) -> list[WalkEntry]:
         """Without `.git` itself; with files that are tracked although a rule ignores them; without untracked ones
         where those are not wanted."""
         inside = [entry for entry in listed if entry.path != _GIT]
-        if known.tracked is None:
+        if without_git.tracked is None:
             return inside
-        ignored = known.tracked - {entry.path for entry in inside}
-        closed = tuple(entry.path + b"/" for entry in inside if entry.mode in (NESTED_MODE, DIRECTORY_MODE))
-        inside += filter(None, (self._look(path) for path in ignored if not path.startswith(closed)))
-        if known.untracked:
+        ignored = without_git.tracked - {entry.path for entry in inside}
+        unentered = tuple(
+            entry.path + b"/" for entry in inside if entry.mode in (NESTED_MODE, DIRECTORY_MODE)
+        )
+        inside += filter(
+            None, (self._stat_unlisted(path) for path in ignored if not path.startswith(unentered))
+        )
+        if without_git.untracked:
             return inside
-        wanted = known.tracked | _parents(known.tracked)
-        return [entry for entry in inside if entry.path in wanted]
+        tracked_paths = without_git.tracked | _list_parents(without_git.tracked)
+        return [entry for entry in inside if entry.path in tracked_paths]
 
-    def _look(self, path: bytes) -> Found | None:
+    def _stat_unlisted(self, path: bytes) -> WalkEntry | None:
         """A file that no walk lists; None when it is gone, or a submodule."""
         stat = lstat(self._root, path)
         if stat is None or S_ISDIR(stat.st_mode):
             return None
         times = stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
-        return Found(path, S_IFMT(stat.st_mode), *times)
+        return WalkEntry(path, S_IFMT(stat.st_mode), *times)
 
     @property
     def dirty_paths(self) -> tuple[str, ...]:
         return ()  # there is no commit to differ from
 
-    def identify(self, item: Candidate, known: OverlayEntry | None) -> Content:
-        return identify(self._root, item, known, self._max, self.algorithm)
+    def identify(self, item: SourceFile, previous: OverlayEntry | None) -> Content:
+        return identify(self._root, item, previous, self._max_bytes, self.algorithm)
 
-    def read(self, items: Sequence[Candidate]) -> Iterator[tuple[Candidate, Content]]:
+    def read(self, items: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, Content]]:
         for item in items:
-            yield item, read_work(self._root, item, self._max, self.algorithm)
+            yield item, read_worktree_file(self._root, item, self._max_bytes, self.algorithm)
 
 
-def _parents(paths: Iterable[bytes]) -> set[bytes]:
+def _list_parents(paths: Iterable[bytes]) -> set[bytes]:
     """Every directory that holds one of them."""
-    found: set[bytes] = set()
+    folders: set[bytes] = set()
     for path in paths:
         folder = path.rpartition(b"/")[0]
-        while folder and folder not in found:
-            found.add(folder)
+        while folder and folder not in folders:
+            folders.add(folder)
             folder = folder.rpartition(b"/")[0]
-    return found
+    return folders
 
 
-def _candidate(entry: Found) -> Candidate:
+def _from_walk_entry(entry: WalkEntry) -> SourceFile:
     if S_ISREG(entry.mode):
-        return candidate(entry.path, 0, "", work=True)
+        return make_source_file(entry.path, 0, "", from_worktree=True)
     if S_ISLNK(entry.mode):
-        return candidate(entry.path, LINK, "", work=True)
+        return make_source_file(entry.path, LINK, "", from_worktree=True)
     if entry.mode == NESTED_MODE:
-        return candidate(entry.path, NESTED, "", work=True)
-    found = candidate(entry.path, 0, "", work=True)
+        return make_source_file(entry.path, NESTED, "", from_worktree=True)
+    source_file = make_source_file(entry.path, 0, "", from_worktree=True)
     reason = SkipReason.UNREADABLE if entry.mode == DIRECTORY_MODE else SkipReason.NOT_A_FILE
-    return found._replace(skip=found.skip or reason)
+    return source_file._replace(skip=source_file.skip or reason)

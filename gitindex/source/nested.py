@@ -15,55 +15,55 @@ from stat import S_ISDIR, S_ISREG
 from gitindex.errors import GitError
 from gitindex.files.safeopen import ReadError, Root
 from gitindex.git.objects import Blob, Objects, open_objects
-from gitindex.git.repo import Repo, discover, head, resolve
-from gitindex.git.tree_limits import few_enough
-from gitindex.source.source_file import NESTED, SUBMODULE, Candidate, candidate
+from gitindex.git.repo import Repo, discover, read_head, resolve
+from gitindex.git.tree_limits import check_file_count
+from gitindex.source.source_file import NESTED, SUBMODULE, SourceFile, make_source_file
 
 
-class Nested:
+class NestedRepos:
     """Opens inner repositories as they are met; remembers which candidate belongs to which."""
 
     def __init__(self, outer: Repo, *, bulk: bool) -> None:
         self._outer = outer
         self._bulk = bulk
-        self._spaces: dict[str, Objects] = {}
+        self._objects_by_repo: dict[str, Objects] = {}
 
-    def expand(self, found: dict[str, Candidate]) -> dict[str, Candidate]:
-        """`found` with every inner repository replaced by its files."""
-        whole: dict[str, Candidate] = {}
-        for key, item in found.items():
-            inner = self._enter(item) if item.mode in (SUBMODULE, NESTED) else None
-            whole.update({entry.key: entry for entry in inner} if inner is not None else {key: item})
-            few_enough(self._outer, len(whole))
-        return whole
+    def expand(self, files: dict[str, SourceFile]) -> dict[str, SourceFile]:
+        """`files` with every inner repository replaced by its files."""
+        expanded: dict[str, SourceFile] = {}
+        for key, item in files.items():
+            inner = self._list_inner_files(item) if item.mode in (SUBMODULE, NESTED) else None
+            expanded.update({entry.key: entry for entry in inner} if inner is not None else {key: item})
+            check_file_count(self._outer, len(expanded))
+        return expanded
 
-    def read(self, items: Sequence[Candidate], max_bytes: int) -> Iterator[Blob]:
+    def read(self, items: Sequence[SourceFile], max_bytes: int) -> Iterator[Blob]:
         """Blobs of candidates of one name space."""
-        return self._spaces[items[0].space].read((item.blob for item in items), max_bytes)
+        return self._objects_by_repo[items[0].inner_repo].read((item.blob for item in items), max_bytes)
 
     def close(self) -> None:
-        for objects in self._spaces.values():
+        for objects in self._objects_by_repo.values():
             objects.close()
 
-    def _enter(self, item: Candidate) -> Iterable[Candidate] | None:
-        repo = self._repository(item.raw)
+    def _list_inner_files(self, item: SourceFile) -> Iterable[SourceFile] | None:
+        repo = self._find_repository(item.raw)
         if repo is None:
             return None
         try:
-            at = resolve(repo, item.blob) if item.mode == SUBMODULE else head(repo)
+            inner_head = resolve(repo, item.blob) if item.mode == SUBMODULE else read_head(repo)
         except GitError:
             return None
-        if at.tree is None:
+        if inner_head.tree is None:
             return None
-        objects = self._spaces.setdefault(item.key, open_objects(repo, bulk=self._bulk))
+        objects = self._objects_by_repo.setdefault(item.key, open_objects(repo, bulk=self._bulk))
         return [
-            candidate(item.raw + b"/" + entry.path, entry.mode, entry.blob, work=False)._replace(
-                space=item.key
-            )
-            for entry in objects.entries(at.tree)
+            make_source_file(
+                item.raw + b"/" + entry.path, entry.mode, entry.blob, from_worktree=False
+            )._replace(inner_repo=item.key)
+            for entry in objects.list_entries(inner_head.tree)
         ]
 
-    def _repository(self, raw: bytes) -> Repo | None:
+    def _find_repository(self, raw: bytes) -> Repo | None:
         with Root(self._outer.root) as root:
             try:
                 mode = root.lstat(raw + b"/.git").st_mode
@@ -71,11 +71,11 @@ class Nested:
                 return None
         if not (S_ISDIR(mode) or S_ISREG(mode)):
             return None
-        where = self._outer.root / os.fsdecode(raw)
+        directory = self._outer.root / os.fsdecode(raw)
         try:
-            found = discover(where)
+            repo = discover(directory)
         except GitError:
             return None
-        if found is None or found.root != where:
+        if repo is None or repo.root != directory:
             return None
-        return replace(found, lazy_fetch=self._outer.lazy_fetch, max_files=self._outer.max_files)
+        return replace(repo, lazy_fetch=self._outer.lazy_fetch, max_files=self._outer.max_files)

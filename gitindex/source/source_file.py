@@ -18,14 +18,14 @@ NESTED = 0o40000  # another repository's directory
 UNKNOWN = ""  # blob id not known before the bytes are read
 
 
-class Candidate(NamedTuple):
+class SourceFile(NamedTuple):
     key: str
     raw: bytes  # the path as git or the file system spells it
     mode: int
     blob: str
-    work: bool  # content comes from the working tree, not from an object
+    from_worktree: bool  # content comes from the working tree, not from an object
     skip: SkipReason | None = None  # known before any policy: the path itself cannot be indexed
-    space: str = ""  # the inner repository whose object it is (EL-4)
+    inner_repo: str = ""  # the inner repository whose object it is (EL-4)
 
 
 class Content(NamedTuple):
@@ -40,33 +40,39 @@ class Content(NamedTuple):
     stat: OverlayEntry | None = None
 
 
-def candidate(raw: bytes, mode: int, blob: str, *, work: bool) -> Candidate:
+def make_source_file(raw: bytes, mode: int, blob: str, *, from_worktree: bool) -> SourceFile:
     """Name a raw path. Execute bits do not matter to an index; a path without a key is a skip, never dropped."""
     kind = mode if mode in (LINK, SUBMODULE, NESTED) else FILE
     try:
         key = path_key(raw)
     except UnsafePath:
-        return Candidate(raw.decode("utf-8", "backslashreplace"), raw, kind, blob, work, SkipReason.BAD_PATH)
-    return Candidate(key, raw, kind, blob, work, SkipReason.NESTED_REPOSITORY if kind == NESTED else None)
+        return SourceFile(
+            raw.decode("utf-8", "backslashreplace"), raw, kind, blob, from_worktree, SkipReason.BAD_PATH
+        )
+    return SourceFile(
+        key, raw, kind, blob, from_worktree, SkipReason.NESTED_REPOSITORY if kind == NESTED else None
+    )
 
 
-def by_key(items: Iterable[Candidate]) -> tuple[dict[str, Candidate], tuple[tuple[str, str], ...]]:
+def choose_spellings(
+    items: Iterable[SourceFile],
+) -> tuple[dict[str, SourceFile], tuple[tuple[str, str], ...]]:
     """Candidates by key. Of several spellings of one key the canonical one counts; the others are twins."""
-    found: dict[str, Candidate] = {}
-    twins: list[tuple[str, str]] = []
+    files: dict[str, SourceFile] = {}
+    duplicates: list[tuple[str, str]] = []
     for item in sorted(items, key=lambda item: (item.key, item.raw != item.key.encode(), item.raw)):
-        if item.key in found:
-            twins.append((item.key, item.raw.decode("utf-8", "backslashreplace")))
+        if item.key in files:
+            duplicates.append((item.key, item.raw.decode("utf-8", "backslashreplace")))
         else:
-            found[item.key] = item
-    return found, tuple(twins)
+            files[item.key] = item
+    return files, tuple(duplicates)
 
 
-class Source(Protocol):
+class SourceTree(Protocol):
     """A tree to index: a commit, a working tree over a commit, or a directory without git."""
 
     @property
-    def state(self) -> GitState: ...
+    def git_state(self) -> GitState: ...
 
     @property
     def dirty_paths(self) -> tuple[str, ...]:
@@ -77,18 +83,18 @@ class Source(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     algorithm: str
-    twins: tuple[tuple[str, str], ...]  # (key, other spelling), known after `all`
+    duplicate_spellings: tuple[tuple[str, str], ...]  # (key, other spelling), known after `list_files`
 
-    def changed(
+    def list_changed(
         self, base_tree: str | None, overlay: dict[str, OverlayEntry]
-    ) -> dict[str, Candidate | None] | None:
+    ) -> dict[str, SourceFile | None] | None:
         """Paths that may differ from a snapshot of `base_tree` and `overlay`; None: compare everything."""
 
-    def all(self) -> Mapping[str, Candidate]:
+    def list_files(self) -> Mapping[str, SourceFile]:
         """The whole tree by key."""
 
-    def identify(self, item: Candidate, known: OverlayEntry | None) -> Content:
-        """The blob id of a working-tree file, from `known` when its stat still vouches for it."""
+    def identify(self, item: SourceFile, previous: OverlayEntry | None) -> Content:
+        """The blob id of a working-tree file, from `previous` when its stat still vouches for it."""
 
-    def read(self, items: Sequence[Candidate]) -> Iterator[tuple[Candidate, Content]]:
+    def read(self, items: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, Content]]:
         """The content of each, in the order given."""

@@ -6,28 +6,28 @@ import os
 import time
 
 from gitindex.files.safeopen import NotAFile, OutOfRoot, ReadError, Root, Unreadable, Vanished
-from gitindex.files.stableread import Read, TooLarge, Unstable, stable_read
+from gitindex.files.stableread import ReadResult, TooLarge, Unstable, stable_read
 from gitindex.model.ids import blob_id
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import SkipReason
-from gitindex.source.source_file import LINK, Candidate, Content
+from gitindex.source.source_file import LINK, Content, SourceFile
 
 # A file changed this shortly before we read it may change again within the same clock tick (git's "racily clean").
 _RACY_NS = 1_000_000_000
 
 
 def identify(
-    root: Root, item: Candidate, known: OverlayEntry | None, max_bytes: int, algorithm: str
+    root: Root, item: SourceFile, previous: OverlayEntry | None, max_bytes: int, algorithm: str
 ) -> Content:
     """What the path holds now; not read again when its stat equals the one remembered."""
-    if known is not None and known.blob and known.ctime_ns:
+    if previous is not None and previous.blob and previous.ctime_ns:
         stat = lstat(root, item.raw)
-        if stat is not None and _same(stat, known):
-            return Content(blob=known.blob, size=known.size, stat=known)
-    return read_work(root, item, max_bytes, algorithm)
+        if stat is not None and _matches_stat(stat, previous):
+            return Content(blob=previous.blob, size=previous.size, stat=previous)
+    return read_worktree_file(root, item, max_bytes, algorithm)
 
 
-def read_work(root: Root, item: Candidate, max_bytes: int, algorithm: str) -> Content:
+def read_worktree_file(root: Root, item: SourceFile, max_bytes: int, algorithm: str) -> Content:
     try:
         read = stable_read(root, item.raw, max_bytes)
     except Vanished:
@@ -43,7 +43,7 @@ def read_work(root: Root, item: Candidate, max_bytes: int, algorithm: str) -> Co
     if (read.mode & 0o170000 == LINK) != (item.mode == LINK):
         return Content(error=f"{item.key} changed its type while it was read")
     blob = blob_id(read.data, algorithm)
-    return Content(data=read.data, blob=blob, size=read.size, stat=_vouch(item.key, blob, read))
+    return Content(data=read.data, blob=blob, size=read.size, stat=_record_stat(item.key, blob, read))
 
 
 def lstat(root: Root, raw: bytes) -> os.stat_result | None:
@@ -54,11 +54,11 @@ def lstat(root: Root, raw: bytes) -> os.stat_result | None:
         return None
 
 
-def _vouch(key: str, blob: str, read: Read) -> OverlayEntry:
+def _record_stat(key: str, blob: str, read: ReadResult) -> OverlayEntry:
     settled = time.time_ns() - read.ctime_ns > _RACY_NS
     return OverlayEntry(key, blob, read.size, read.mtime_ns, read.ctime_ns if settled else 0, read.inode)
 
 
-def _same(stat: os.stat_result, known: OverlayEntry) -> bool:
-    seen = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-    return seen == (known.size, known.mtime_ns, known.ctime_ns, known.inode)
+def _matches_stat(stat: os.stat_result, previous: OverlayEntry) -> bool:
+    current = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+    return current == (previous.size, previous.mtime_ns, previous.ctime_ns, previous.inode)

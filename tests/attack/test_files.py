@@ -135,9 +135,9 @@ def test_front_matter_of_brackets_never_reaches_the_yaml_parser(monkeypatch: pyt
     assert found.entity is None
     assert not found.text_only
     monkeypatch.setattr(yaml, "compose", lambda *_, **__: pytest.fail("composed"))
-    matter = frontmatter.split(note)
+    matter = frontmatter.split_matter(note)
     assert matter is not None
-    assert frontmatter.entity(matter) is None
+    assert frontmatter.read_entity(matter) is None
 
 
 def test_ordinary_code_leaves_no_memory_behind() -> None:

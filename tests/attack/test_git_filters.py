@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.git.repo import discover
-from gitindex.git.status import worktree
+from gitindex.git.status import list_dirty
 from tests import harness
 from tests.attack.canary import Canary, Watched
 from tests.gitrepo import GitRepo
@@ -76,7 +76,7 @@ def test_a_touched_file_is_neither_wrong_nor_dirty_for_ever(filtered: GitRepo, c
     filtered.git("status")  # git looks itself, with the filter, and remembers the stat
     repo = discover(filtered.root)
     assert repo is not None
-    assert worktree(repo) == ()
+    assert list_dirty(repo) == ()
 
 
 def test_the_user_s_own_driver_stays(filtered: GitRepo, canary: Canary, home: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_user_s_own_driver_stays(filtered: GitRepo, canary: Canary, home: Pa
     touch(filtered)
     repo = discover(filtered.root)
     assert repo is not None
-    assert worktree(repo) == ()
+    assert list_dirty(repo) == ()
     assert canary.started
 
 
@@ -98,5 +98,5 @@ def test_an_ordinary_repository_costs_no_further_process(
     monkeypatch.setenv("PATH", watched.path)
     found = discover(repo.root)
     assert found is not None
-    worktree(found)
+    list_dirty(found)
     assert len(watched.asked()) == 3, "where, status, others"

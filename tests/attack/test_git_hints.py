@@ -47,7 +47,7 @@ def test_the_hint_about_another_user_s_repository(tmp_path: Path, home: Path) ->
 def test_the_hint_is_quoted_without_root_too(tmp_path: Path, home: Path) -> None:
     """CF-5."""
     error = GitError("git: dubious ownership", stderr="fatal: detected dubious ownership in repository")
-    hint = repository._refusal(error, tmp_path / NAME).hint
+    hint = repository._explain_refusal(error, tmp_path / NAME).hint
     assert hint is not None
     run_as_printed(hint, tmp_path, home)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitindex.config import load_environment
-from gitindex.source.nested import Nested
-from gitindex.source.source_file import SUBMODULE, candidate
+from gitindex.source.nested import NestedRepos
+from gitindex.source.source_file import SUBMODULE, make_source_file
 from tests import harness
 from tests.attack.canary import Canary
 from tests.gitrepo import GitRepo
@@ -76,9 +76,9 @@ def test_the_key_of_a_path_is_not_where_it_is(hostile: Path, canary: Canary) -> 
     """CF-5: the raw path alone is looked at, and only a `.git` entry makes it a repository."""
     codebase = harness.codebase(hostile)
     assert codebase.repo is not None
-    link = candidate(NFD.encode(), SUBMODULE, "1" * 40, work=False)
+    link = make_source_file(NFD.encode(), SUBMODULE, "1" * 40, from_worktree=False)
     assert link.key == NFC
-    assert Nested(codebase.repo, bulk=False).expand({link.key: link}) == {link.key: link}
+    assert NestedRepos(codebase.repo, bulk=False).expand({link.key: link}) == {link.key: link}
     assert not canary.started
 
 
@@ -87,11 +87,11 @@ def test_a_twin_of_the_name_is_another_directory(repo: GitRepo) -> None:
     commit = GitRepo.create(repo.root / NFC).commit("one", **{"b.py": "def b(): pass\n"})
     found = harness.codebase(repo.root).repo
     assert found is not None
-    link = candidate(NFD.encode(), SUBMODULE, commit, work=False)
+    link = make_source_file(NFD.encode(), SUBMODULE, commit, from_worktree=False)
     if not (repo.root / NFD).exists():  # a file system that tells the spellings apart
-        assert Nested(found, bulk=False).expand({link.key: link}) == {link.key: link}
-    entered = candidate(NFC.encode(), SUBMODULE, commit, work=False)
-    assert f"{NFC}/b.py" in Nested(found, bulk=False).expand({entered.key: entered})
+        assert NestedRepos(found, bulk=False).expand({link.key: link}) == {link.key: link}
+    entered = make_source_file(NFC.encode(), SUBMODULE, commit, from_worktree=False)
+    assert f"{NFC}/b.py" in NestedRepos(found, bulk=False).expand({entered.key: entered})
 
 
 def test_the_file_of_a_repository_alone_opens_nothing(repo: GitRepo) -> None:
@@ -139,8 +139,8 @@ def test_no_link_leads_to_an_inner_repository(repo: GitRepo, tmp_path: Path, lin
         (repo.root / "inner/.git").symlink_to(other.root / ".git")
     codebase = harness.codebase(repo.root)
     assert codebase.repo is not None
-    item = candidate(b"inner", SUBMODULE, commit, work=False)
-    assert Nested(codebase.repo, bulk=False).expand({"inner": item}) == {"inner": item}
+    item = make_source_file(b"inner", SUBMODULE, commit, from_worktree=False)
+    assert NestedRepos(codebase.repo, bulk=False).expand({"inner": item}) == {"inner": item}
 
 
 @pytest.mark.parametrize("way", ["sshCommand", "ssh on PATH"])

@@ -99,7 +99,7 @@ def test_a_path_that_no_file_system_takes_is_named(repo: GitRepo, kind: str) -> 
     tree = deep(repo, 30, "d" * 200)
     with reader(kind, opened(repo)) as objects:
         with pytest.raises(TreeTooLarge, match="4,096 bytes"):
-            list(objects.entries(tree))
+            list(objects.list_entries(tree))
         with pytest.raises(TreeTooLarge, match="4,096 bytes"):
             objects.diff(repo.git("rev-parse", "HEAD^{tree}"), tree)
 
@@ -113,7 +113,7 @@ def test_a_tree_of_a_billion_entries_ends_at_the_limit(repo: GitRepo, kind: str,
     started = time.monotonic()
     with reader(kind, opened(repo, max_files=20_000)) as objects:
         with pytest.raises(TreeTooLarge, match="20,000") as caught:
-            for _ in objects.entries(tree):
+            for _ in objects.list_entries(tree):
                 pass
         with pytest.raises(TreeTooLarge):
             objects.diff(repo.git("rev-parse", "HEAD^{tree}"), tree)
@@ -136,7 +136,7 @@ def test_a_bomb_is_one_named_error(repo: GitRepo, home: Path) -> None:
     raised = harness.codebase(repo.root).repo
     assert raised is not None
     with CliObjects(raised) as objects:
-        assert sum(1 for _ in objects.entries("HEAD^{tree}")) == 10_000
+        assert sum(1 for _ in objects.list_entries("HEAD^{tree}")) == 10_000
 
 
 def test_a_git_that_says_too_much_is_stopped(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:

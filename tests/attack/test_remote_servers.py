@@ -278,7 +278,7 @@ def test_a_fetch_ends_and_leaves_the_index_as_it_was(
         trusted_keys.add(repo.root, through, PinRequest(remote=team.url))
         before = team.store(through)
         if answer is Request.drip_headers:
-            monkeypatch.setattr("gitindex.ops.sharing.published_snapshots.Search", hurried)
+            monkeypatch.setattr("gitindex.ops.sharing.published_snapshots.ManifestSearch", hurried)
         error = raised(lambda: team.fetch(repo, through))
         assert isinstance(error, wanted)
         assert error.exit_code == 6

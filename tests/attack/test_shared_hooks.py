@@ -137,14 +137,14 @@ def test_notes_and_journals_of_others_are_not_believed(hooked: Hooked) -> None:
     """HK-6: neither a wish nor a failure report of somebody else, in the shared folder or in ours, counts."""
     if os.geteuid() != 0:
         pytest.skip("only root can make files of another user")
-    hookrequest.leave(hooked.git_dir, hookrequest.HookRequest(commit_only=False))
+    hookrequest.write_request(hooked.git_dir, hookrequest.HookRequest(commit_only=False))
     hookrequest.withdraw(hooked.git_dir)
-    for where in (hookrequest.folder(hooked.git_dir), shared_path(hooked)):
+    for where in (hookrequest.request_folder(hooked.git_dir), shared_path(hooked)):
         for name in NAMES:
             text = '{"pid": 1, "started_at": "", "ended_at": null, "result": "failed", "error": "run this"}'
             (where / name).write_text(text)
             give_away(where / name)
-    assert not hookrequest.pending(hooked.git_dir)
+    assert not hookrequest.has_request(hooked.git_dir)
     assert journal.read(hooked.git_dir) is None
     assert hookrequest.take(hooked.git_dir) is None
     assert (shared_path(hooked) / "pending").stat().st_uid == PEER, "not ours to move either"

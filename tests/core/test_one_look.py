@@ -33,13 +33,13 @@ def indexed(repo: GitRepo) -> GitRepo:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Where git began to look."""
     begun: list[Path] = []
-    begin = status.Looking.__init__
+    begin = status.PendingStatus.__init__
 
-    def counted(self: status.Looking, repo: Any, **options: Any) -> None:
+    def counted(self: status.PendingStatus, repo: Any, **options: Any) -> None:
         begun.append(repo.root)
         begin(self, repo, **options)
 
-    monkeypatch.setattr(status.Looking, "__init__", counted)
+    monkeypatch.setattr(status.PendingStatus, "__init__", counted)
     return begun
 
 
@@ -145,7 +145,7 @@ def test_a_look_begun_before_a_publish_is_not_used(indexed: GitRepo, looks: list
     codebase = harness.codebase(indexed.root)
     with start_status(codebase) as look:
         assert look is not None
-        assert look.pending.seen.dirty
+        assert look.pending.full_status.dirty
         indexed.write("new.py", "def newer(): pass\n")
         harness.index(indexed.root)
         assert sync(codebase, SyncOptions(**harness.FEW), early_status=look).noop

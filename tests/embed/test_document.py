@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gitindex.extract.embed.document import document, document_terms
+from gitindex.extract.embed.document import compose_embed_terms, compose_embed_text
 from gitindex.extract.embed.fake import FakeEmbedder
 from gitindex.extract.embed.static import StaticEmbedder
 from gitindex.extract.extractor import extract
@@ -25,10 +25,10 @@ def chunks(path: str) -> list[Chunk]:
 
 
 def test_the_name_comes_before_the_text() -> None:
-    assert document("Cart.checkout", "pay()") == "Cart.checkout\npay()"
-    assert document("", "pay()") == "pay()"
-    assert document_terms("Cart.checkout", "pay").split() == ["cart", "checkout"] * 4 + ["pay"]
-    assert document_terms("", "pay") == "pay"
+    assert compose_embed_text("Cart.checkout", "pay()") == "Cart.checkout\npay()"
+    assert compose_embed_text("", "pay()") == "pay()"
+    assert compose_embed_terms("Cart.checkout", "pay").split() == ["cart", "checkout"] * 4 + ["pay"]
+    assert compose_embed_terms("", "pay") == "pay"
 
 
 def test_a_rename_embeds_nothing_anew_and_a_name_counts(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gitindex.extract import grammars, tokens
 from gitindex.extract.extractor import extract
-from gitindex.extract.words import _by_arrays, terms_and_compounds
+from gitindex.extract.words import _split_with_arrays, terms_and_compounds
 from gitindex.model.ids import chunk_hash
 from gitindex.model.rows import Extraction
 from gitindex.model.settings import IndexSettings, Limits
@@ -158,7 +158,10 @@ def test_the_anchor_holds_no_path() -> None:
 @example(["x" * 41, "1" * 50 + "a", "_9a 9_a", "HTTPServer2xÉtat ÉtatHTTPServer", "ab٣cd", "\ud800a"])
 @example(["É_" * 30, "é_É ÉÉ_x É_É", "Ⱥ_b \u212a_b ΑΣ_ΑΣ ΌΣΟΣ", "Ж1Ы_" + "ж" * 39])
 def test_words_of_many_texts_are_those_of_tokens(texts: list[str]) -> None:
-    for found in (terms_and_compounds(texts), _by_arrays(texts)):  # compiled where that is to be had, and not
+    for found in (
+        terms_and_compounds(texts),
+        _split_with_arrays(texts),
+    ):  # compiled where that is to be had, and not
         for text, (terms, idents) in zip(texts, found, strict=True):
             assert terms.split() == tokens.subwords(text)
             assert idents.split() == tokens.compounds(text).split()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitindex.extract.extractor import extract
-from gitindex.extract.frontmatter import iso_date
+from gitindex.extract.frontmatter import to_iso_date
 from gitindex.model.rows import Entity
 from gitindex.model.settings import IndexSettings
 
@@ -91,7 +91,7 @@ def test_aliases_do_not_multiply() -> None:
     ],
 )
 def test_dates_are_iso_or_nothing(written: str, iso: str) -> None:
-    assert iso_date(written) == iso
+    assert to_iso_date(written) == iso
 
 
 def test_only_prose_has_front_matter() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from gitindex.extract import grammars
 from gitindex.extract.extractor import extract
-from gitindex.extract.identifiers import captured_identifiers
-from gitindex.extract.source_text import Source
+from gitindex.extract.identifiers import group_captured
+from gitindex.extract.source_text import SourceText
 from gitindex.model import postings
 from gitindex.model.rows import SYMBOL_KINDS, ExtractedSymbol
 from gitindex.model.settings import IndexSettings
@@ -85,7 +85,7 @@ def test_python_identifiers_are_those_of_the_syntax_tree() -> None:
     tree = grammars.parse("python", PYTHON_CORNERS)
     assert tree is not None
     nodes = [node for node in _leaves(tree.root_node) if node.type == "identifier"]  # type: ignore[attr-defined]
-    expected = captured_identifiers(Source(PYTHON_CORNERS), nodes)  # type: ignore[arg-type]
+    expected = group_captured(SourceText(PYTHON_CORNERS), nodes)  # type: ignore[arg-type]
     assert extract("a.py", PYTHON_CORNERS, SETTINGS).identifiers == expected
     assert {"nested", "kw", "match", "é", "Alias"} <= {name for name, _ in expected}
 
@@ -96,7 +96,7 @@ def test_own_source_identifiers_are_those_of_the_syntax_tree() -> None:
         tree = grammars.parse("python", data)
         assert tree is not None
         nodes = [node for node in _leaves(tree.root_node) if node.type == "identifier"]  # type: ignore[attr-defined]
-        assert extract("a.py", data, SETTINGS).identifiers == captured_identifiers(Source(data), nodes)  # type: ignore[arg-type]
+        assert extract("a.py", data, SETTINGS).identifiers == group_captured(SourceText(data), nodes)  # type: ignore[arg-type]
 
 
 def test_identifier_positions_are_packed_as_postings_packs_them() -> None:

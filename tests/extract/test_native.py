@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gitindex import extract as package
 from gitindex.extract import calls, cuts, identifiers, native, words
 from gitindex.extract.extractor import extract
-from gitindex.extract.source_text import Source
+from gitindex.extract.source_text import SourceText
 from gitindex.model.settings import IndexSettings
 from tests.extract.facts import SAMPLES
 from tests.house.graph import REPOSITORY
@@ -85,7 +85,7 @@ class Stretch(SimpleNamespace):
     st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90), st.booleans()), max_size=6),
 )
 def test_identifiers_are_those_of_the_arrays(text: str, stretches: list[tuple[int, int, bool]]) -> None:
-    source = Source(text.encode("utf-8", "replace"))
+    source = SourceText(text.encode("utf-8", "replace"))
     size = len(source.data)
     nodes = [
         (Stretch(start_byte=min(a, b, size), end_byte=min(max(a, b), size)), hide) for a, b, hide in stretches
@@ -93,10 +93,10 @@ def test_identifiers_are_those_of_the_arrays(text: str, stretches: list[tuple[in
     hidden = [node for node, hide in nodes if hide]
     shown = [node for node, hide in nodes if not hide]
     asked = (source, hidden, shown, frozenset({b"a", b"ab"}))
-    found = identifiers.masked_identifiers(*asked)  # type: ignore[arg-type]
+    found = identifiers.group_unmasked(*asked)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(identifiers, "scan", None)
-        assert identifiers.masked_identifiers(*asked) == found  # type: ignore[arg-type]
+        assert identifiers.group_unmasked(*asked) == found  # type: ignore[arg-type]
 
 
 @compiler
@@ -107,13 +107,13 @@ def test_identifiers_are_those_of_the_arrays(text: str, stretches: list[tuple[in
     st.integers(-1, 60),
 )
 def test_cuts_are_those_of_the_plain_rule(text: str, pairs: list[tuple[int, int]], target: int) -> None:
-    source = Source((text + " " * 230 + "x\n" + text).encode())
+    source = SourceText((text + " " * 230 + "x\n" + text).encode())
     last = len(source.starts) - 1
     extents = [(min(a, b, last), min(max(a, b), last)) for a, b in pairs]
-    found = list(cuts.spans(source, extents, target))
+    found = list(cuts.cut_spans(source, extents, target))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(cuts, "scan", None)
-        assert list(cuts.spans(source, extents, target)) == found
+        assert list(cuts.cut_spans(source, extents, target)) == found
 
 
 class Invocation(Stretch):
@@ -133,7 +133,7 @@ class Invocation(Stretch):
 def test_calls_are_those_of_the_plain_rule(
     text: str, places: list[tuple[int, int, bool]], around: list[tuple[int, int]]
 ) -> None:
-    source = Source(text.encode())
+    source = SourceText(text.encode())
     size = len(source.data)
     plain, invocations = [], []
     for a, b, simple in places:
@@ -146,10 +146,10 @@ def test_calls_are_those_of_the_plain_rule(
             invocations.append(Invocation(start_byte=begin, end_byte=end, name=name))
     owners = tuple((min(a, b), max(a, b), index) for index, (a, b) in enumerate(sorted(around)))
     asked = (source, plain, invocations, owners)
-    found = calls.calls(*asked)  # type: ignore[arg-type]
+    found = calls.find_calls(*asked)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(calls, "scan", None)
-        assert calls.calls(*asked) == found  # type: ignore[arg-type]
+        assert calls.find_calls(*asked) == found  # type: ignore[arg-type]
 
 
 @compiler

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitindex.files.ignore import Ignore, IgnoreRules, fingerprint
+from gitindex.files.ignore import Ignore, IgnoreRules, fingerprint_rules
 from tests.gitrepo import GitRepo
 
 
@@ -29,7 +29,7 @@ def ours(root: Path, files: dict[str, bytes], paths: list[bytes]) -> set[bytes]:
     ignore = Ignore(
         IgnoreRules.parse(name.removesuffix(".gitignore").rstrip("/"), data) for name, data in files.items()
     )
-    return {path for path in paths if ignore.ignored(path, (root / path.decode()).is_dir())}
+    return {path for path in paths if ignore.is_ignored(path, (root / path.decode()).is_dir())}
 
 
 def agree(root: Path, files: dict[str, bytes], paths: list[bytes]) -> None:
@@ -211,7 +211,7 @@ def test_named_classes_hold_the_bytes_git_says(repo: GitRepo, name: str) -> None
     repo.write(".gitignore", rules)
     paths = [b"x%cy" % byte for byte in range(1, 256) if byte != ord("/")]
     ignore = Ignore([IgnoreRules.parse("", rules)])
-    assert {path for path in paths if ignore.ignored(path, False)} == asked_git(repo.root, paths)
+    assert {path for path in paths if ignore.is_ignored(path, False)} == asked_git(repo.root, paths)
 
 
 ATOMS = [
@@ -285,25 +285,25 @@ def test_hostile_patterns_answer_at_once(pattern: bytes) -> None:
     ignore = Ignore([IgnoreRules.parse("", pattern)])
     paths = [b"/".join([b"a" * 250] * 12), b"a" * 250]
     matching = pattern == b"?*" * 100
-    answers = [ignore.ignored(path, False) for path in paths]  # an exploding match would never come back
+    answers = [ignore.is_ignored(path, False) for path in paths]  # an exploding match would never come back
     assert answers == [matching, matching]
 
 
 def test_str_and_bytes_paths_are_one() -> None:
     ignore = Ignore([IgnoreRules.parse("", "é*".encode())])
-    assert ignore.ignored("éa", False)
-    assert ignore.ignored("éa".encode(), False)
-    assert not Ignore().ignored("éa", False)
+    assert ignore.is_ignored("éa", False)
+    assert ignore.is_ignored("éa".encode(), False)
+    assert not Ignore().is_ignored("éa", False)
 
 
 def test_fingerprint_is_of_paths_and_bytes_in_order() -> None:
     """CF-2: order of discovery does not matter, every byte does, and files cannot run into each other."""
-    one = fingerprint({"a/.gitignore": b"x", ".gitignore": b"y"})
-    assert one == fingerprint({".gitignore": b"y", "a/.gitignore": b"x"})
+    one = fingerprint_rules({"a/.gitignore": b"x", ".gitignore": b"y"})
+    assert one == fingerprint_rules({".gitignore": b"y", "a/.gitignore": b"x"})
     others = [
         {},
         {".gitignore": b"y"},
         {".gitignore": b"ya/.gitignore\0x"},
         {"a/.gitignore": b"y", ".gitignore": b"x"},
     ]
-    assert len({one, *map(fingerprint, others)}) == 5
+    assert len({one, *map(fingerprint_rules, others)}) == 5

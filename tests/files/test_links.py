@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitindex.files.links import LinkEntry, resolve
+from gitindex.files.links import LinkEntry, resolve_link
 from gitindex.model.skips import SkipReason
 
 TREE: dict[str, LinkEntry] = {
@@ -68,7 +68,7 @@ TREE["hop40"] = "file"
     ],
 )
 def test_each_kind_of_target(at: str, target: bytes, result: str | SkipReason) -> None:
-    assert resolve(at, target, TREE.get) == result
+    assert resolve_link(at, target, TREE.get) == result
 
 
 NAMES = st.sampled_from(["a", "b", "d", "d/a", "d/b", "d/c"])
@@ -93,7 +93,7 @@ def test_agrees_with_the_file_system_inside_the_root(tree: dict[str, str | None]
                 (root / name).symlink_to(to)
                 entries[name] = ("link", to.encode())
         (root / "start").symlink_to(target)
-        found = resolve("start", target.encode(), entries.get)
+        found = resolve_link("start", target.encode(), entries.get)
         if found is SkipReason.OUT_OF_ROOT:
             return
         assert found == _asked_kernel(root)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from gitindex.files.ignore import Ignore, IgnoreRules
-from gitindex.files.policy import Policy
+from gitindex.files.policy import EligibilityPolicy
 from gitindex.model.settings import IndexSettings, Limits
 from gitindex.model.skips import SkipReason
 
 FILE, SUBMODULE = 0o100644, 0o160000
 
 
-def policy(rules: bytes = b"", **settings: object) -> Policy:
-    return Policy(IndexSettings(**settings), Ignore([IgnoreRules.parse("", rules)]))  # type: ignore[arg-type]
+def policy(rules: bytes = b"", **settings: object) -> EligibilityPolicy:
+    return EligibilityPolicy(IndexSettings(**settings), Ignore([IgnoreRules.parse("", rules)]))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from gitindex.files.ignore import Ignore, IgnoreRules
 from gitindex.files.safeopen import Root
-from gitindex.files.walk import DIRECTORY_MODE, NESTED_MODE, Found, walk
+from gitindex.files.walk import DIRECTORY_MODE, NESTED_MODE, WalkEntry, walk
 from tests.gitrepo import GitRepo
 
 
-def listed(where: Path, ignore: Ignore | None = None) -> dict[bytes, Found]:
+def listed(where: Path, ignore: Ignore | None = None) -> dict[bytes, WalkEntry]:
     with Root(where) as root:
         found = list(walk(root, ignore))
     assert [entry.path for entry in found] == sorted(entry.path for entry in found)

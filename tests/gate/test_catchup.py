@@ -37,7 +37,7 @@ def tool(root: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 def ask_for_a_sync(codebase: Codebase) -> Path:
     assert codebase.repo is not None
-    hookrequest.leave(codebase.repo.git_dir, HookRequest(commit_only=False))
+    hookrequest.write_request(codebase.repo.git_dir, HookRequest(commit_only=False))
     (codebase.root / NEW).write_text("def fresh():\n    return 1\n")
     return codebase.repo.git_dir
 
@@ -52,7 +52,7 @@ def test_every_command_that_syncs_serves_the_hooks(indexed: Codebase, way: tuple
     git_dir = ask_for_a_sync(indexed)
     assert cli(*way, "--json", "--path", str(indexed.root)).code == 0
     assert is_indexed(indexed)
-    assert not hookrequest.pending(git_dir)
+    assert not hookrequest.has_request(git_dir)
 
 
 @pytest.mark.parametrize(("name", "given"), SYNCING_TOOLS, ids=lambda value: str(value)[:40])
@@ -61,18 +61,18 @@ def test_every_tool_that_syncs_serves_the_hooks(indexed: Codebase, name: str, gi
     git_dir = ask_for_a_sync(indexed)
     assert tool(indexed.root, name, given)["status"] == "ok"
     assert is_indexed(indexed)
-    assert not hookrequest.pending(git_dir)
+    assert not hookrequest.has_request(git_dir)
 
 
 def test_a_sync_of_commits_leaves_a_request_for_everything(indexed: Codebase) -> None:
     """HK-3: a request is done only when all of it was done."""
     git_dir = ask_for_a_sync(indexed)
     assert cli("sync", "--commit-only", "--json", "--path", str(indexed.root)).code == 0
-    assert hookrequest.pending(git_dir)
+    assert hookrequest.has_request(git_dir)
     hookrequest.withdraw(git_dir)
-    hookrequest.leave(git_dir, HookRequest(commit_only=True))
+    hookrequest.write_request(git_dir, HookRequest(commit_only=True))
     assert cli("sync", "--commit-only", "--json", "--path", str(indexed.root)).code == 0
-    assert not hookrequest.pending(git_dir)
+    assert not hookrequest.has_request(git_dir)
 
 
 @pytest.mark.parametrize("read", READS, ids=lambda read: read[0])
@@ -87,7 +87,7 @@ def test_a_question_is_answered_beside_a_writer(
         text = cli(*read, "--sync", "--path", str(indexed.root))
     assert (ran.code, ran.json["status"], ran.json["sync_skipped"]) == (0, "ok", catchup.WRITING)
     assert catchup.WRITING in text.out + text.err
-    assert hookrequest.pending(git_dir)
+    assert hookrequest.has_request(git_dir)
 
 
 @pytest.mark.parametrize("read", READS, ids=lambda read: read[0])

@@ -9,7 +9,7 @@ import pytest
 
 from gitindex import errors
 from gitindex.errors import GitDamaged, GitError, GitMissing
-from gitindex.git.failure import NEXT, Damage, cannot_tell, damaged, find_damage
+from gitindex.git.failure import NEXT_STEPS, Damage, allows_file_scan, damage_error, find_damage
 from gitindex.git.loose import LooseObjects
 from gitindex.git.repo import discover
 from gitindex.git.run import run
@@ -70,9 +70,9 @@ def test_a_refusal_a_lock_and_the_unknown_are_no_damage(name: str) -> None:
 
 @pytest.mark.parametrize("kind", Damage)
 def test_every_kind_of_damage_lets_scan_and_has_a_next_step(kind: Damage) -> None:
-    error = damaged(kind, "damaged")
-    assert cannot_tell(error)
-    assert error.hint == NEXT[kind]
+    error = damage_error(kind, "damaged")
+    assert allows_file_scan(error)
+    assert error.hint == NEXT_STEPS[kind]
     assert error.detail["kind"] == kind
 
 
@@ -83,7 +83,7 @@ def test_of_all_errors_only_these_two_let_scan() -> None:
         return {kind}.union(*(below(child) for child in kind.__subclasses__()))
 
     known = {kind for kind in below(GitError) if kind.__module__ == errors.__name__}
-    assert {kind for kind in known if cannot_tell(kind("said"))} == {GitMissing, GitDamaged}
+    assert {kind for kind in known if allows_file_scan(kind("said"))} == {GitMissing, GitDamaged}
     assert {errors.TransientGitError, errors.TreeTooLarge, errors.MissingObjects} <= known
 
 
@@ -104,7 +104,7 @@ def test_a_git_that_may_not_be_started_is_no_missing_one(
     monkeypatch.setenv("PATH", str(program.parent))
     with pytest.raises(GitError) as caught:
         run(repo.root, "status")
-    assert not cannot_tell(caught.value)
+    assert not allows_file_scan(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_an_object_that_may_not_be_opened_is_no_damaged_one(
     monkeypatch.setattr("gitindex.git.loose.os.open", refuse)
     with pytest.raises(GitError) as caught:
         objects.read(blob, 1 << 20)
-    assert cannot_tell(caught.value) is lets
+    assert allows_file_scan(caught.value) is lets
 
 
 def test_git_is_not_asked_about_a_repository_that_it_did_not_find(repo: GitRepo) -> None:

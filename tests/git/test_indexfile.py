@@ -7,9 +7,9 @@ import os
 import pytest
 
 from gitindex.errors import GitDamaged
-from gitindex.git.indexfile import is_whole
+from gitindex.git.indexfile import has_valid_checksum
 from gitindex.git.repo import Repo, discover
-from gitindex.git.status import worktree
+from gitindex.git.status import list_dirty
 from gitindex.git.tracked import list_tracked
 from tests.gitrepo import GitRepo
 
@@ -29,11 +29,11 @@ def many(request: pytest.FixtureRequest, repo: GitRepo) -> GitRepo:
 
 def test_what_git_wrote_is_whole(many: GitRepo) -> None:
     here = found(many)
-    assert is_whole(here)
+    assert has_valid_checksum(here)
     (many.root / "d/file7.py").unlink()
-    assert [(entry.path, entry.kind) for entry in worktree(here)] == [(b"d/file7.py", "deleted")]
+    assert [(entry.path, entry.kind) for entry in list_dirty(here)] == [(b"d/file7.py", "deleted")]
     os.unlink(many.root / ".git/index")
-    assert is_whole(here)
+    assert has_valid_checksum(here)
 
 
 def test_an_index_without_a_checksum_is_whole(many: GitRepo) -> None:
@@ -41,7 +41,7 @@ def test_an_index_without_a_checksum_is_whole(many: GitRepo) -> None:
     path = many.root / ".git/index"
     size = 32 if many.root.name == "sha256" else 20
     path.write_bytes(path.read_bytes()[:-size] + bytes(size))
-    assert is_whole(found(many))
+    assert has_valid_checksum(found(many))
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
@@ -50,8 +50,8 @@ def test_a_cut_index_deletes_nothing(many: GitRepo, share: float) -> None:
     path = many.root / ".git/index"
     os.truncate(path, int(path.stat().st_size * share))
     here = found(many)
-    assert not is_whole(here)
+    assert not has_valid_checksum(here)
     with pytest.raises(GitDamaged, match=r"checksum|index") as caught:
-        worktree(here)
+        list_dirty(here)
     assert caught.value.detail["kind"] == "index"
     assert list_tracked(here) == {f"d/file{number}.py".encode() for number in range(50)}

@@ -82,7 +82,7 @@ def tree_of(repo: GitRepo, rev: str = "HEAD") -> str:
 def test_entries_are_all_there_in_raw_order(rich: GitRepo, opener: Callable[[Repo], Objects]) -> None:
     """CS-1: byte-safe paths; EL-4: submodules appear as what they are."""
     with opener(found(rich.root)) as objects:
-        entries = list(objects.entries(tree_of(rich)))
+        entries = list(objects.list_entries(tree_of(rich)))
         assert [entry.path for entry in entries] == sorted(entry.path for entry in entries)
         modes = {entry.path: entry.mode for entry in entries}
         assert {b"odd/" + name for name in ODD} <= modes.keys()
@@ -90,17 +90,17 @@ def test_entries_are_all_there_in_raw_order(rich: GitRepo, opener: Callable[[Rep
         assert modes[b"a"] == 0o100644
         blobs = {entry.path: entry.blob for entry in entries}
         assert blobs[b"odd/" + ODD[0]] == blob_id(ODD[0])
-        assert list(objects.entries(EMPTY)) == []
+        assert list(objects.list_entries(EMPTY)) == []
 
 
 def test_one_entry_is_found_by_its_exact_path(rich: GitRepo, opener: Callable[[Repo], Objects]) -> None:
     with opener(found(rich.root)) as objects:
         tree = tree_of(rich)
-        for entry in objects.entries(tree):
-            assert objects.entry(tree, entry.path) == entry
+        for entry in objects.list_entries(tree):
+            assert objects.find_entry(tree, entry.path) == entry
         for path in (b"odd", b"deep/er", b"nope", b"a/b", b"deep", b"sub/x", b"AB/c", b"odd/?p ace"):
-            assert objects.entry(tree, path) is None
-        assert objects.entry(EMPTY, b"a") is None
+            assert objects.find_entry(tree, path) is None
+        assert objects.find_entry(EMPTY, b"a") is None
 
 
 def test_diff_lists_each_side(rich: GitRepo, opener: Callable[[Repo], Objects]) -> None:
@@ -133,14 +133,14 @@ def test_diff_lists_each_side(rich: GitRepo, opener: Callable[[Repo], Objects]) 
         }
         for path, before, after in changes:
             assert before is None or before.path == path
-            assert after is None or after == objects.entry(tree_of(rich), path)
+            assert after is None or after == objects.find_entry(tree_of(rich), path)
 
 
 def test_diff_against_nothing_and_against_itself(rich: GitRepo, opener: Callable[[Repo], Objects]) -> None:
     """CS-2: a clean build is a diff against nothing."""
     tree = tree_of(rich)
     with opener(found(rich.root)) as objects:
-        entries = list(objects.entries(tree))
+        entries = list(objects.list_entries(tree))
         assert objects.diff(tree, tree) == []
         assert objects.diff(None, tree) == objects.diff(EMPTY, tree)
         assert objects.diff(None, tree) == [TreeChange(entry.path, None, entry) for entry in entries]
@@ -194,7 +194,7 @@ def test_missing_objects_are_named(repo: GitRepo, opener: Callable[[Repo], Objec
             with pytest.raises(GitError, match=asked):
                 list(objects.read([blob_id(b"1"), asked], MIB))
         with pytest.raises(GitError, match=nowhere):
-            list(objects.entries(nowhere))
+            list(objects.list_entries(nowhere))
         with pytest.raises(GitError, match=nowhere):
             objects.diff(nowhere, tree_of(repo))
         with pytest.raises(GitError, match=nowhere):
@@ -224,7 +224,7 @@ def test_an_object_that_is_another_is_an_error(repo: GitRepo, kind: str) -> None
     opened = open_pygit2(found(repo.root))
     assert opened is not None
     with opened as objects, pytest.raises(GitError, match="damaged"):
-        list(objects.read([asked], MIB) if kind == "blob" else objects.entries(asked))
+        list(objects.read([asked], MIB) if kind == "blob" else objects.list_entries(asked))
 
 
 def test_replaced_objects_keep_their_own_bytes(repo: GitRepo, opener: Callable[[Repo], Objects]) -> None:
@@ -240,7 +240,7 @@ def test_shallow_packed_worktree_and_bare(
 ) -> None:
     """CS-2: no history needed; the store of objects may be anywhere."""
     tree = tree_of(rich)
-    expected = list(CliObjects(found(rich.root)).entries(tree))
+    expected = list(CliObjects(found(rich.root)).list_entries(tree))
     rich.git("gc", "-q")
     rich.git("clone", "-q", "--depth=1", f"file://{rich.root}", str(tmp_path / "shallow"))
     rich.git("clone", "-q", "--bare", ".", str(tmp_path / "bare"))
@@ -248,7 +248,7 @@ def test_shallow_packed_worktree_and_bare(
     rich.git("worktree", "add", "-q", str(tmp_path / "linked"))
     for name in ("repo", "shallow", "bare", "alternates", "linked"):
         with opener(found(tmp_path / name)) as objects:
-            assert list(objects.entries(tree)) == expected
+            assert list(objects.list_entries(tree)) == expected
             assert len(objects.diff(None, tree)) == len(expected)
 
 
@@ -261,7 +261,7 @@ def test_old_group_writable_modes_read_as_git_prints_them(
     command = ["git", "-C", str(repo.root), "hash-object", "-w", "-t", "tree", "--literally", "--stdin"]
     tree = subprocess.run(command, input=raw, capture_output=True, check=True).stdout.decode().strip()
     with opener(found(repo.root)) as objects:
-        assert [entry.mode for entry in objects.entries(tree)] == [0o100644]
+        assert [entry.mode for entry in objects.list_entries(tree)] == [0o100644]
         changed = [change.new.mode for change in objects.diff(tree_of(repo, old), tree) if change.new]
         assert changed == [0o100644]
 
@@ -276,7 +276,7 @@ def test_chooses_libgit2_only_where_it_can(repo: GitRepo, tmp_path: Path) -> Non
     modern.commit("one", a="1", **{"d/b": "2"})
     with open_objects(found(modern.root), bulk=True) as objects:
         assert isinstance(objects, CliObjects)
-        entries = list(objects.entries(tree_of(modern)))
+        entries = list(objects.list_entries(tree_of(modern)))
         assert entries == [
             TreeEntry(b"a", 0o100644, blob_id(b"1", "sha256")),
             TreeEntry(b"d/b", 0o100644, blob_id(b"2", "sha256")),
@@ -299,7 +299,7 @@ def test_partial_clones_fetch_only_where_the_user_allows_it(
     repo.git("clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{repo.root}", str(clone))
     with open_objects(found(clone), bulk=True) as objects:
         assert isinstance(objects, CliObjects)
-        assert [entry.path for entry in objects.entries(tree_of(repo))] == [b"a"]
+        assert [entry.path for entry in objects.list_entries(tree_of(repo))] == [b"a"]
         assert not objects.has(blob_id(b"1"))
         assert not objects.has(blob_id(b"1"))
         assert objects.has(tree_of(repo))
@@ -334,7 +334,7 @@ def test_any_two_trees_read_and_diff_alike(
     trees = [_plant(made, files) for files in (old, new)]
     here = found(made.root)
     with CliObjects(here) as cli, pygit2_objects(here) as bulk:
-        listings = [[list(objects.entries(tree)) for tree in trees] for objects in (cli, bulk)]
+        listings = [[list(objects.list_entries(tree)) for tree in trees] for objects in (cli, bulk)]
         assert listings[0] == listings[1]
         changes = cli.diff(trees[0], trees[1])
         assert changes == bulk.diff(trees[0], trees[1])

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import GitError
-from gitindex.git.repo import Head, Repo, ancestors, busy, discover, distance, head, resolve, root_commits
+from gitindex.git.repo import (
+    Head,
+    Repo,
+    ancestors,
+    discover,
+    distance,
+    find_unfinished,
+    read_head,
+    resolve,
+    root_commits,
+)
 from tests.gitrepo import GitRepo
 
 
@@ -52,7 +62,7 @@ def test_odd_directory_names(tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"new\nline \xff")
     made = GitRepo.create(odd)
     assert found(made.root).root == odd.resolve()
-    assert head(found(made.root)).branch == "main"
+    assert read_head(found(made.root)).branch == "main"
 
 
 def test_a_repository_of_somebody_else_names_the_remedy(
@@ -71,19 +81,19 @@ def test_a_repository_of_somebody_else_names_the_remedy(
 
 def test_head_of_unborn_branch_detached_and_worktree(repo: GitRepo, tmp_path: Path) -> None:
     here = found(repo.root)
-    assert head(here) == Head(None, None, "main")
+    assert read_head(here) == Head(None, None, "main")
     assert root_commits(here) == ()
     first = repo.commit("one", a="1")
     tree = repo.git("rev-parse", "HEAD^{tree}")
-    assert head(here) == Head(first, tree, "main")
+    assert read_head(here) == Head(first, tree, "main")
     repo.git("switch", "-q", "-c", "feature/x")
-    assert head(here).branch == "feature/x"
+    assert read_head(here).branch == "feature/x"
     repo.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
-    assert head(found(tmp_path / "linked")) == Head(first, tree, "side")
+    assert read_head(found(tmp_path / "linked")) == Head(first, tree, "side")
     repo.git("checkout", "-q", "--detach")
-    assert head(here) == Head(first, tree, None)
+    assert read_head(here) == Head(first, tree, None)
     repo.git("switch", "-q", "--orphan", "fresh")
-    assert head(here) == Head(None, None, "fresh")
+    assert read_head(here) == Head(None, None, "fresh")
 
 
 @pytest.mark.parametrize("damage", ["garbage\n", "0" * 39 + "1\n"])
@@ -92,7 +102,7 @@ def test_a_broken_head_is_not_an_empty_repository(repo: GitRepo, damage: str) ->
     repo.commit("one", a="1")
     (repo.root / ".git/refs/heads/main").write_text(damage)
     with pytest.raises(GitError):
-        head(found(repo.root))
+        read_head(found(repo.root))
 
 
 def test_resolves_revisions_and_nothing_else(repo: GitRepo) -> None:
@@ -120,7 +130,7 @@ def test_busy_names_the_unfinished_operation(repo: GitRepo) -> None:
     repo.git("switch", "-q", "main")
     repo.commit("main", a="3\n")
     here = found(repo.root)
-    assert busy(here) is None
+    assert find_unfinished(here) is None
     for start, sign, stop in (
         (("merge", "side"), "MERGE_HEAD", ("merge", "--abort")),
         (("cherry-pick", side), "CHERRY_PICK_HEAD", ("cherry-pick", "--abort")),
@@ -130,11 +140,11 @@ def test_busy_names_the_unfinished_operation(repo: GitRepo) -> None:
         (("bisect", "start"), "BISECT_LOG", ("bisect", "reset")),
     ):
         repo.git(*start, check=False)
-        assert busy(here) == sign
+        assert find_unfinished(here) == sign
         repo.git(*stop)
-        assert busy(here) is None
+        assert find_unfinished(here) is None
     (repo.root / ".git/index.lock").touch()
-    assert busy(here) == "index.lock"
+    assert find_unfinished(here) == "index.lock"
 
 
 def test_history_questions(repo: GitRepo, tmp_path: Path) -> None:

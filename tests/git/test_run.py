@@ -11,7 +11,7 @@ import pytest
 
 from gitindex.errors import GitError, TransientGitError
 from gitindex.git.environment import SETTINGS, environment
-from gitindex.git.run import Pending, Stream, run
+from gitindex.git.run import GitStream, PendingCommands, run
 from tests.gitrepo import GitRepo
 
 QUICK = (0.01, 0.01)
@@ -134,11 +134,11 @@ def test_input_timeouts_and_pairs(repo: GitRepo) -> None:
     trap = {"alias.slow": "!exec sleep 5"}
     with pytest.raises(TransientGitError, match="did not finish"):
         run(repo.root, "slow", timeout=0.05, config=trap)
-    with Pending(repo.root, ["cat-file", "-t", blob.decode()], ["version"]) as both:
+    with PendingCommands(repo.root, ["cat-file", "-t", blob.decode()], ["version"]) as both:
         assert both.result(1).startswith(b"git version")
         assert both.result(0) == b"blob\n"
     with (
-        Pending(repo.root, ["version"], ["cat-file", "-p", "nope"]) as both,
+        PendingCommands(repo.root, ["version"], ["cat-file", "-p", "nope"]) as both,
         pytest.raises(GitError, match="nope"),
     ):
         both.result(1)
@@ -147,7 +147,7 @@ def test_input_timeouts_and_pairs(repo: GitRepo) -> None:
 def test_what_nobody_waits_for_is_gone(repo: GitRepo) -> None:
     """CS-4: a question that is not needed any more leaves no process behind, whatever it was doing."""
     repo.git("config", "alias.slow", "!exec sleep 60")
-    with Pending(repo.root, ["slow"], ["version"]) as pending:
+    with PendingCommands(repo.root, ["slow"], ["version"]) as pending:
         children = [child.pid for child in pending._children]
     for pid in children:
         with pytest.raises(ProcessLookupError):
@@ -179,12 +179,12 @@ def test_a_vanished_working_directory_does_not_matter(repo: GitRepo, tmp_path: P
 
 def test_streams_answer_and_die_with_a_reason(repo: GitRepo, tmp_path: Path) -> None:
     commit = repo.commit("one", a="1")
-    with Stream(repo.root, "cat-file", "--batch-check=%(objectname)") as stream:
+    with GitStream(repo.root, "cat-file", "--batch-check=%(objectname)") as stream:
         stream.send(b"HEAD\nnope\n")
-        assert [stream.line(), stream.line()] == [commit.encode(), b"nope missing"]
-    with Stream(tmp_path, "cat-file", "--batch") as stream:
+        assert [stream.read_line(), stream.read_line()] == [commit.encode(), b"nope missing"]
+    with GitStream(tmp_path, "cat-file", "--batch") as stream:
         with pytest.raises(GitError, match="not a git repository"):
-            stream.line()
+            stream.read_line()
         with pytest.raises(GitError):
             stream.send(b"HEAD\n")
         with pytest.raises(GitError):

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitindex.git.objects_cli import CliObjects
-from gitindex.git.repo import Repo, discover, head
-from gitindex.git.status import Dirty, worktree
+from gitindex.git.repo import Repo, discover, read_head
+from gitindex.git.status import DirtyPath, list_dirty
 from gitindex.model.ids import blob_id
 from tests.gitrepo import GitRepo
 
@@ -25,7 +25,7 @@ def found(where: Path) -> Repo:
 
 
 def dirty(repo: GitRepo, *, untracked: bool = True) -> dict[bytes, str]:
-    listed = worktree(found(repo.root), untracked=untracked)
+    listed = list_dirty(found(repo.root), untracked=untracked)
     assert list(listed) == sorted(listed)
     return dict(listed)
 
@@ -238,7 +238,7 @@ def test_split_index_linked_worktree_bare_and_lock(repo: GitRepo, tmp_path: Path
     (repo.root / ".git/index.lock").touch()
     assert dirty(repo) == {b"a": "modified", b"b": "modified"}
     repo.git("clone", "-q", "--bare", ".", str(tmp_path / "bare"))
-    assert worktree(found(tmp_path / "bare")) == ()
+    assert list_dirty(found(tmp_path / "bare")) == ()
 
 
 def test_directories_and_files_trading_places(repo: GitRepo) -> None:
@@ -274,7 +274,7 @@ def test_any_history_of_edits(script: list[tuple[str, str]]) -> None:
         repo.commit("base", **{"a": "1", "d/a": "1", ".gitignore": "*.o\n"})
         for turn, (act, name) in enumerate(script):
             _perform(repo, act, name, turn)
-        listed = worktree(found(repo.root))
+        listed = list_dirty(found(repo.root))
         assert _applied(repo, listed) == _on_disk(repo)
 
 
@@ -302,11 +302,11 @@ def _perform(repo: GitRepo, act: str, name: str, turn: int) -> None:
         repo.git("stash", "-q", "-u", check=False)
 
 
-def _applied(repo: GitRepo, listed: tuple[Dirty, ...]) -> dict[bytes, tuple[int, str]]:
+def _applied(repo: GitRepo, listed: tuple[DirtyPath, ...]) -> dict[bytes, tuple[int, str]]:
     here = found(repo.root)
-    tree = head(here).tree
+    tree = read_head(here).tree
     assert tree is not None
-    files = {entry.path: (entry.mode, entry.blob) for entry in CliObjects(here).entries(tree)}
+    files = {entry.path: (entry.mode, entry.blob) for entry in CliObjects(here).list_entries(tree)}
     for path, kind in listed:
         assert kind in ("modified", "deleted", "untracked")
         if kind == "deleted":

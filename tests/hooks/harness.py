@@ -67,7 +67,7 @@ class Hooked:
     def settle(self, at: Path | None = None, seconds: float = 120.0) -> list[dict[str, Any]]:
         """Wait until no note is left and no worker runs; what the workers saw."""
         git_dir = found(at).git_dir if at else self.git_dir
-        wait_for(lambda: not hookrequest.pending(git_dir) and _finished(git_dir), seconds)
+        wait_for(lambda: not hookrequest.has_request(git_dir) and _finished(git_dir), seconds)
         return self.runs()
 
 

@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
             return _record(home, found.root, commit_only)
 
         pace = WorkerTimings(quiet=0.05, burst=0.5, poll=0.01, poll_slow=0.05, git_busy=20, index_lock=0.2)
-        serve_requests(Worker(git_dir, index, lambda: repository.busy(found), pace))
+        serve_requests(Worker(git_dir, index, lambda: repository.find_unfinished(found), pace))
 
 
 def _record(home: Path, root: Path, commit_only: bool) -> str:

@@ -66,7 +66,7 @@ def test_run_never_fails(repo: GitRepo, event: str | None, monkeypatch: pytest.M
     arguments = [event] if event else []
     monkeypatch.setenv("GITINDEX_SKIP", "1")
     gitindex("hooks", "run", *arguments, "0000", "1111", "1", cwd=repo.root)
-    assert not hookrequest.folder(repo.root / ".git").exists()
+    assert not hookrequest.request_folder(repo.root / ".git").exists()
 
 
 def test_run_leaves_a_note_and_starts_a_worker(repo: GitRepo) -> None:
@@ -79,7 +79,7 @@ def test_a_killed_worker_is_told_of_until_it_is_made_good(repo: GitRepo) -> None
     """HK-3: killed in the middle; `hooks status` and `status` say so, and a sync by hand ends it."""
     repo.commit("first", **{"a.py": "a = 1\n"})
     git_dir = repo.root / ".git"
-    hookrequest.leave(git_dir, hookrequest.HookRequest(commit_only=False))
+    hookrequest.write_request(git_dir, hookrequest.HookRequest(commit_only=False))
     code = (
         "import os, sys; from pathlib import Path; from gitindex.hooks import worker\n"
         "worker.serve_requests(worker.Worker(Path(sys.argv[1]), lambda _: os.kill(os.getpid(), 9), lambda: None))"

@@ -104,7 +104,7 @@ def test_a_broken_configuration_is_visible_and_keeps_the_last_good_snapshot(inde
     last = journal.read(indexed.git_dir)
     assert last is not None
     assert "no_such_key" in (last.error or "")
-    assert hookrequest.pending(indexed.git_dir)
+    assert hookrequest.has_request(indexed.git_dir)
     indexed.git("revert", "--no-edit", "HEAD")
     proven(indexed)
     assert before != indexed.head
@@ -161,7 +161,7 @@ def test_two_hundred_commits_with_workers_killed(indexed: Hooked) -> None:
 
 def _kill(hooked: Hooked, dice: random.Random) -> int:
     """Rest until a worker is there (a burst starts none), and kill it some way into its work."""
-    wait_for(lambda: _running(hooked) or not hookrequest.pending(hooked.git_dir))
+    wait_for(lambda: _running(hooked) or not hookrequest.has_request(hooked.git_dir))
     for _ in range(dice.randrange(10)):
         time.sleep(0.05)
     last = _running(hooked)

@@ -14,7 +14,7 @@ from gitindex.gitdir.folder import Folder
 @pytest.fixture
 def git_dir(tmp_path: Path) -> Path:
     (tmp_path / ".git").mkdir()
-    with folder.opened(tmp_path / ".git", make=True) as made:
+    with folder.open_folder(tmp_path / ".git", create=True) as made:
         assert made is not None
     return tmp_path / ".git"
 
@@ -35,11 +35,11 @@ def in_the_way(where: Path, kind: str, target: Path) -> None:
 def test_what_is_in_the_way_is_replaced_not_followed(git_dir: Path, tmp_path: Path, kind: str) -> None:
     target = tmp_path / "target"
     target.write_text("mine")
-    with folder.opened(git_dir) as place:
+    with folder.open_folder(git_dir) as place:
         assert place is not None
         for number, write in enumerate((_append, _replace)):
             name = f"name{number}"
-            in_the_way(folder.path(git_dir) / name, kind, target)
+            in_the_way(folder.user_folder_path(git_dir) / name, kind, target)
             assert place.stat(name) is None
             assert place.read(name, 10) is None
             write(place, name)
@@ -62,10 +62,10 @@ def test_an_exchanged_folder_is_not_written(git_dir: Path, tmp_path: Path) -> No
     """The descriptor was checked: a link put in the place of the path leads nobody astray."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    with folder.opened(git_dir) as place:
+    with folder.open_folder(git_dir) as place:
         assert place is not None
-        folder.path(git_dir).rename(tmp_path / "aside")
-        folder.path(git_dir).symlink_to(elsewhere)
+        folder.user_folder_path(git_dir).rename(tmp_path / "aside")
+        folder.user_folder_path(git_dir).symlink_to(elsewhere)
         _append(place, "worker.log")
         _replace(place, "worker.json")
     assert list(elsewhere.iterdir()) == []
@@ -73,17 +73,17 @@ def test_an_exchanged_folder_is_not_written(git_dir: Path, tmp_path: Path) -> No
 
 
 def test_nothing_comes_back_after_removal(git_dir: Path) -> None:
-    with folder.opened(git_dir) as place:
+    with folder.open_folder(git_dir) as place:
         assert place is not None
         _append(place, "worker.log")
         folder.remove(git_dir)
         with pytest.raises(FileNotFoundError):
             place.open("worker.log", os.O_WRONLY | os.O_CREAT)
-    assert not folder.path(git_dir).exists()
+    assert not folder.user_folder_path(git_dir).exists()
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o1770, 0o1701])
 def test_a_folder_without_the_mark_is_not_believed(git_dir: Path, mode: int) -> None:
-    folder.path(git_dir).chmod(mode)
-    with folder.opened(git_dir) as place:
+    folder.user_folder_path(git_dir).chmod(mode)
+    with folder.open_folder(git_dir) as place:
         assert place is None

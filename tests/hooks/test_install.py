@@ -80,10 +80,10 @@ def test_a_running_worker_is_not_pulled_from_under(hooked: Hooked) -> None:
     while not hooked.steps():
         pass
     report = uninstall(found(hooked.repo.root), timeout=0.05)
-    assert report.leftovers == (hookrequest.folder(hooked.git_dir),)
+    assert report.leftovers == (hookrequest.request_folder(hooked.git_dir),)
     (hooked.home / "hold").unlink()
     removed(hooked.repo)
-    assert not hookrequest.folder(hooked.git_dir).exists()
+    assert not hookrequest.request_folder(hooked.git_dir).exists()
 
 
 def test_a_repository_without_a_hooks_folder(any_git: None, tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_dry_run_starts_nothing(any_git: None, repo: GitRepo, recorder: str) -
     assert {reach.proof for reach in seen.events} == {DRY_RUN}
     assert (seen.pending, seen.last_run) == (False, None)
     assert not (repo.root / "log").exists()
-    assert not hookrequest.folder(repo.root / ".git").exists()
+    assert not hookrequest.request_folder(repo.root / ".git").exists()
 
 
 def test_a_hook_that_lost_its_shim_is_not_effective(any_git: None, repo: GitRepo) -> None:

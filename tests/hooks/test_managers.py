@@ -120,7 +120,7 @@ def test_gitindex_system_is_content_without_gitindex(by_pre_commit: Hooked, on_p
     (on_path / "gitindex").unlink()
     by_pre_commit.git("commit", "-q", "--allow-empty", "-m", "x")
     assert by_pre_commit.runs() == []
-    assert hookrequest.pending(by_pre_commit.git_dir)
+    assert hookrequest.has_request(by_pre_commit.git_dir)
 
 
 def test_status_knows_pre_commit(by_pre_commit: Hooked) -> None:
@@ -262,7 +262,7 @@ def _reaches_through_path(repo: GitRepo, home: Path, on_path: Path) -> None:
     repo.commit("through the manager")
     git_dir = found(repo.root).git_dir
     assert "theirs" in (repo.root / "theirs.log").read_text()
-    wait_for(lambda: hookrequest.folder(git_dir).exists())
+    wait_for(lambda: hookrequest.request_folder(git_dir).exists())
 
 
 def test_the_manifest_is_valid(published: str) -> None:

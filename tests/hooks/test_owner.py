@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.gitdir import hookrequest
-from gitindex.gitdir.folder import common
+from gitindex.gitdir.folder import common_folder_path
 from gitindex.hooks import journal
 from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
@@ -56,7 +56,7 @@ def give_away(path: Path, mode: int) -> None:
 @pytest.mark.parametrize("mode", [0o555, 0o500])
 def test_notes_of_another_user(shared: Hooked, mode: int) -> None:
     """The folder may be readable or not."""
-    folder = common(shared.git_dir)
+    folder = common_folder_path(shared.git_dir)
     folder.mkdir()
     give_away(folder, mode)
     try:
@@ -73,9 +73,9 @@ def test_notes_of_another_user(shared: Hooked, mode: int) -> None:
 
 def test_leftovers_of_another_user(hooked: Hooked) -> None:
     """HK-6: the folder is ours, the files in it are not even readable: they are replaced."""
-    hookrequest.leave(hooked.git_dir, hookrequest.HookRequest(commit_only=False))
+    hookrequest.write_request(hooked.git_dir, hookrequest.HookRequest(commit_only=False))
     hookrequest.withdraw(hooked.git_dir)
-    folder = hookrequest.folder(hooked.git_dir)
+    folder = hookrequest.request_folder(hooked.git_dir)
     for name in ("kept", "worker.json", "worker.lock", "worker.log"):
         (folder / name).write_text("")
         give_away(folder / name, 0o400 if _ROOT else 0o000)

@@ -54,7 +54,7 @@ def test_a_lock_held_through_a_descriptor_is_let_go(hooked: Hooked, tmp_path: Pa
 def test_skip(hooked: Hooked) -> None:
     """HK-4: GITINDEX_SKIP=1 leaves no note and starts nothing; 0 means what it says."""
     run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=hooked.repo.root, GITINDEX_SKIP="1")
-    assert not hookrequest.folder(hooked.git_dir).exists()
+    assert not hookrequest.request_folder(hooked.git_dir).exists()
     run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=hooked.repo.root, GITINDEX_SKIP="0")
     assert hooked.settle()[-1]["head"] == hooked.head
 
@@ -78,7 +78,7 @@ def test_linked_worktrees_have_their_own_notes(hooked: Hooked, tmp_path: Path) -
     there.commit("there", **{"there.py": "there = 1\n"})
     seen = hooked.settle(there.root)
     assert [(one["root"], one["head"]) for one in seen] == [(str(there.root), there.git("rev-parse", "HEAD"))]
-    assert not hookrequest.folder(hooked.git_dir).exists()
+    assert not hookrequest.request_folder(hooked.git_dir).exists()
 
 
 def test_submodules(any_git: None, repo: GitRepo, tmp_path: Path, hook: Callable[[GitRepo], Hooked]) -> None:
@@ -109,7 +109,7 @@ def test_a_forgotten_index_lock(hooked: Hooked) -> None:
     hooked.repo.commit("x")
     (hooked.git_dir / "index.lock").touch()
     (hooked.home / "hold").unlink()
-    hookrequest.leave(hooked.git_dir, hookrequest.HookRequest(commit_only=False))
+    hookrequest.write_request(hooked.git_dir, hookrequest.HookRequest(commit_only=False))
     assert hooked.settle()[-1]["head"] == hooked.head
 
 
@@ -120,8 +120,8 @@ def test_a_failed_run_is_visible_and_the_next_hook_repairs_it(hooked: Hooked) ->
     last = journal.read(hooked.git_dir)
     assert last is not None
     assert (last.error, last.hint) == ("told to fail", "gitindex sync")
-    assert hookrequest.pending(hooked.git_dir)
-    assert "told to fail" in (hookrequest.folder(hooked.git_dir) / "worker.log").read_text()
+    assert hookrequest.has_request(hooked.git_dir)
+    assert "told to fail" in (hookrequest.request_folder(hooked.git_dir) / "worker.log").read_text()
     (hooked.home / "fail").unlink()
     hooked.repo.commit("y")
     assert hooked.settle()[-1]["head"] == hooked.head
@@ -129,7 +129,7 @@ def test_a_failed_run_is_visible_and_the_next_hook_repairs_it(hooked: Hooked) ->
 
 def test_a_read_only_git_directory_does_not_stop_git(hooked: Hooked) -> None:
     """HK-2: exit 0 always; here the note cannot be left because its place is taken by a file."""
-    folder.common(hooked.git_dir).write_text("in the way")
+    folder.common_folder_path(hooked.git_dir).write_text("in the way")
     hooked.repo.commit("x")
     hooked.git("checkout", "-q", "-b", "y")
     assert hooked.runs() == []
@@ -140,7 +140,7 @@ def test_without_python_the_note_stays(any_git: None, repo: GitRepo, home: Path)
     hooked = Hooked.install(repo, str(home / "no such python"), home / ".gitindex")
     path = f"{Path(shutil.which('git') or '').parent}:/usr/bin:/bin"
     run("git", "commit", "-q", "--allow-empty", "-m", "x", cwd=repo.root, PATH=path)
-    assert hookrequest.pending(hooked.git_dir)
+    assert hookrequest.has_request(hooked.git_dir)
 
 
 def test_a_module_of_the_repository_is_never_imported(hooked: Hooked) -> None:

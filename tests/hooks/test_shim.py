@@ -51,7 +51,7 @@ def test_a_burst_starts_one_worker(held: Hooked) -> None:
     """HK-3: whoever leaves a note while a worker lives need not start another, and is served."""
     for number in range(5):
         held.repo.commit(f"{number}")
-    assert hookrequest.fresh(held.git_dir)
+    assert hookrequest.has_new_request(held.git_dir)
     _let_go(held)
     assert len(held.runs()) == 2
     assert _starts(held) == 1 if os.path.isdir("/proc/self") else 6
@@ -62,10 +62,10 @@ def test_a_name_in_the_lock_is_not_believed_blindly(held: Hooked, holder: str) -
     """HK-3: a killed worker leaves its number behind, and the system gives it to somebody else."""
     _let_go(held)
     names = {"dead": "999999999", "stranger": str(os.getpid()), "nonsense": "../../etc"}
-    (hookrequest.folder(held.git_dir) / "worker.lock").write_text(names[holder] + "\n")
+    (hookrequest.request_folder(held.git_dir) / "worker.lock").write_text(names[holder] + "\n")
     held.repo.commit("second")
     assert held.settle()[-1]["head"] == held.head
-    wait_for(lambda: (hookrequest.folder(held.git_dir) / "worker.lock").read_text() == "")
+    wait_for(lambda: (hookrequest.request_folder(held.git_dir) / "worker.lock").read_text() == "")
 
 
 LINES = """
@@ -96,7 +96,7 @@ def test_nobody_is_disturbed(
     done = run("sh", "-c", script, "sh", out, cwd=repo.root, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (5, "", "")
     assert Path(out + ".out").read_text() == "old new\n2 second\n"
-    assert hookrequest.pending(hooked.git_dir)
+    assert hookrequest.has_request(hooked.git_dir)
     (hooked.home / "hold").unlink()
     assert hooked.settle()
 
@@ -143,9 +143,9 @@ def test_the_shim_is_executable_and_says_nothing_when_it_cannot_write(repo: GitR
     """HK-2: exit 0 and silence, also where the note's place is taken."""
     assert stat.S_IMODE(shim.find_shim().stat().st_mode) & 0o111
     install(found(repo.root), python=recorder, files=True)
-    hookrequest.leave(repo.root / ".git", hookrequest.HookRequest(commit_only=False))
+    hookrequest.write_request(repo.root / ".git", hookrequest.HookRequest(commit_only=False))
     hookrequest.withdraw(repo.root / ".git")
-    (hookrequest.folder(repo.root / ".git") / "pending").mkdir()
+    (hookrequest.request_folder(repo.root / ".git") / "pending").mkdir()
     done = run(".git/hooks/post-commit", cwd=repo.root)
     assert (done.stdout, done.stderr) == ("", "")
 
@@ -156,27 +156,27 @@ def test_the_hook_makes_the_folder_that_the_worker_believes(repo: GitRepo, shell
     git_dir = repo.root / ".git"
     script = 'umask 0; exec "$@"'
     run("sh", "-c", script, "sh", *shell, str(shim.find_shim()), cwd=repo.root, PATH="/usr/bin:/bin")
-    assert folder.private(hookrequest.folder(git_dir).lstat())
-    assert hookrequest.fresh(git_dir)
+    assert folder.is_private(hookrequest.request_folder(git_dir).lstat())
+    assert hookrequest.has_new_request(git_dir)
     assert owner.find_obstacle(git_dir) is None
     hookrequest.withdraw(git_dir)
     run(*shell, str(shim.find_shim()), cwd=repo.root, PATH="/usr/bin:/bin")
-    assert hookrequest.fresh(git_dir)
-    assert [path.name for path in folder.common(git_dir).iterdir()] == [str(os.geteuid())]
+    assert hookrequest.has_new_request(git_dir)
+    assert [path.name for path in folder.common_folder_path(git_dir).iterdir()] == [str(os.geteuid())]
 
 
 def test_a_note_of_an_older_hook_is_served(repo: GitRepo, recorder: str, home: Path) -> None:
     """HK-3: hooks of a release without folders per user wrote into the common folder; no wake-up is lost."""
     repo.commit("first")
     git_dir = found(repo.root).git_dir
-    folder.common(git_dir).mkdir()
+    folder.common_folder_path(git_dir).mkdir()
     for name in ("pending", "worker.json", "worker.log", "worker.lock"):
-        (folder.common(git_dir) / name).write_text("")
-    assert hookrequest.pending(git_dir)
+        (folder.common_folder_path(git_dir) / name).write_text("")
+    assert hookrequest.has_request(git_dir)
     run(recorder, "worker", "--path", str(repo.root), "--git-dir", str(git_dir), cwd=repo.root)
     (seen,) = Hooked(repo, home / ".gitindex").settle()
     assert seen["head"] == repo.git("rev-parse", "HEAD")
-    assert not hookrequest.pending(git_dir)
+    assert not hookrequest.has_request(git_dir)
 
 
 def test_an_older_worker_leaves_nothing_behind(repo: GitRepo) -> None:
@@ -188,9 +188,9 @@ def test_an_older_worker_leaves_nothing_behind(repo: GitRepo) -> None:
         lambda: run(sys.executable, *worker, cwd=repo.root),
         lambda: uninstall(found(repo.root)),
     ):
-        folder.common(git_dir).mkdir(exist_ok=True)
+        folder.common_folder_path(git_dir).mkdir(exist_ok=True)
         for name in LEGACY_FILES:
-            (folder.common(git_dir) / name).write_text("")
+            (folder.common_folder_path(git_dir) / name).write_text("")
         remove()
-        assert not any((folder.common(git_dir) / name).exists() for name in LEGACY_FILES)
-    assert not folder.common(git_dir).exists()
+        assert not any((folder.common_folder_path(git_dir) / name).exists() for name in LEGACY_FILES)
+    assert not folder.common_folder_path(git_dir).exists()

@@ -32,7 +32,7 @@ def _storm(hooked: Hooked, dice: random.Random, rounds: int, deadly: float) -> s
 
 def _kill_worker(hooked: Hooked) -> set[int]:
     """Rest until a worker is there (a burst starts none), and kill it unless it was quicker."""
-    wait_for(lambda: _running(hooked) or not hookrequest.pending(hooked.git_dir))
+    wait_for(lambda: _running(hooked) or not hookrequest.has_request(hooked.git_dir))
     pid = _running(hooked)
     if pid is None:
         return set()

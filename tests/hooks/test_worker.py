@@ -37,7 +37,7 @@ class Script:
 
     def index(self, commit_only: bool) -> str:
         self.calls.append(commit_only)
-        assert not hookrequest.fresh(self.git_dir), "the note must be put aside before HEAD is read"
+        assert not hookrequest.has_new_request(self.git_dir), "the note must be put aside before HEAD is read"
         if self.during:
             self.during.pop(0)()
         return f"run {len(self.calls)}"
@@ -52,7 +52,7 @@ class Script:
     def sleep(self, seconds: float) -> None:
         self.naps.append(seconds)
         for name in ("pending", "pending.commit"):  # time passes for the note as well
-            path = hookrequest.folder(self.git_dir) / name
+            path = hookrequest.request_folder(self.git_dir) / name
             if path.exists():
                 os.utime(path, (0, path.stat().st_mtime - seconds))
 
@@ -64,7 +64,7 @@ class Script:
 def script(tmp_path: Path) -> Script:
     git_dir = tmp_path / ".git"
     git_dir.mkdir()
-    hookrequest.leave(git_dir, HookRequest(commit_only=False))
+    hookrequest.write_request(git_dir, HookRequest(commit_only=False))
     return Script(git_dir)
 
 
@@ -78,7 +78,7 @@ def _raise(error: Exception) -> Callable[[], None]:
 def test_one_note_is_one_run(script: Script) -> None:
     script.work()
     assert script.calls == [False]
-    assert not hookrequest.pending(script.git_dir)
+    assert not hookrequest.has_request(script.git_dir)
     run = last_run(script.git_dir)
     assert run is not None
     assert (run.result, run.detail, run.error) == (journal.DONE, "run 1", None)
@@ -93,7 +93,7 @@ def test_no_note_is_no_run(script: Script) -> None:
 
 def test_a_note_left_while_indexing_is_served_too(script: Script) -> None:
     """HK-3: no wake-up is lost; the hook that left it found the lock taken and went away."""
-    script.during = [lambda: hookrequest.leave(script.git_dir, HookRequest(commit_only=False))]
+    script.during = [lambda: hookrequest.write_request(script.git_dir, HookRequest(commit_only=False))]
     script.work()
     assert script.calls == [False, False]
 
@@ -103,13 +103,13 @@ def test_a_second_worker_leaves_at_once(script: Script) -> None:
         assert alone
         script.work()
     assert script.calls == []
-    assert hookrequest.pending(script.git_dir)
+    assert hookrequest.has_request(script.git_dir)
 
 
 def test_the_lock_survives_the_removal_of_its_file(script: Script) -> None:
     """HK-3: two workers never hold "the" lock on two files of the same name."""
     with worker_lock.try_worker_lock(script.git_dir) as first:
-        (hookrequest.folder(script.git_dir) / "worker.lock").unlink()
+        (hookrequest.request_folder(script.git_dir) / "worker.lock").unlink()
         with worker_lock.try_worker_lock(script.git_dir) as second:
             assert (first, second) == (True, True)
     with worker_lock.try_worker_lock(script.git_dir) as third:
@@ -128,7 +128,7 @@ def test_a_rebase_that_does_not_end_keeps_the_note(script: Script) -> None:
     script.busy_for = {"rebase-merge": 10**9}
     script.work(git_busy=30)
     assert script.calls == []
-    assert hookrequest.pending(script.git_dir)
+    assert hookrequest.has_request(script.git_dir)
     run = last_run(script.git_dir)
     assert run is not None
     assert (run.result, run.detail) == (journal.DEFERRED, "git is busy: rebase-merge")
@@ -152,7 +152,7 @@ def test_another_writer_is_waited_for(script: Script) -> None:
 def test_a_writer_that_stays_leaves_the_note(script: Script) -> None:
     script.during = [_raise(LeaseHeld("held by another", hint="gitindex status")) for _ in range(100)]
     script.work(writer_busy=5)
-    assert hookrequest.pending(script.git_dir)
+    assert hookrequest.has_request(script.git_dir)
     run = last_run(script.git_dir)
     assert run is not None
     assert (run.result, run.hint) == (journal.DEFERRED, "gitindex status")
@@ -162,25 +162,25 @@ def test_a_failure_is_written_down_and_keeps_the_note(script: Script) -> None:
     script.during = [_raise(GitError("it broke", hint="git fsck"))]
     script.work()
     assert script.calls == [False], "the same note is not tried again and again"
-    assert hookrequest.pending(script.git_dir)
+    assert hookrequest.has_request(script.git_dir)
     run = last_run(script.git_dir)
     assert run is not None
     assert (run.result, run.error, run.hint) == (journal.FAILED, "it broke", "git fsck")
     assert "it broke" in (failed_run_message(script.git_dir) or "")
-    with hookrequest.taken(script.git_dir):
+    with hookrequest.serve_request(script.git_dir):
         pass
     assert failed_run_message(script.git_dir) is None, "a foreground sync served the note: made good"
 
 
 def test_a_hook_after_a_failure_is_a_new_chance(script: Script) -> None:
     def fail_while_somebody_commits() -> None:
-        hookrequest.leave(script.git_dir, HookRequest(commit_only=False))
+        hookrequest.write_request(script.git_dir, HookRequest(commit_only=False))
         raise GitError("it broke")
 
     script.during = [fail_while_somebody_commits]
     script.work()
     assert script.calls == [False, False]
-    assert not hookrequest.pending(script.git_dir)
+    assert not hookrequest.has_request(script.git_dir)
 
 
 def test_a_crash_is_written_down_too(script: Script) -> None:
@@ -190,7 +190,7 @@ def test_a_crash_is_written_down_too(script: Script) -> None:
     run = last_run(script.git_dir)
     assert run is not None
     assert (run.result, run.error) == (journal.FAILED, "ZeroDivisionError: a bug")
-    assert hookrequest.pending(script.git_dir)
+    assert hookrequest.has_request(script.git_dir)
 
 
 def test_a_worker_that_was_killed_reads_as_died(script: Script) -> None:
@@ -206,7 +206,7 @@ def test_a_burst_is_waited_out_but_not_for_ever(script: Script) -> None:
 
     def somebody_commits_all_the_time(seconds: float) -> None:
         real(seconds)
-        hookrequest.leave(script.git_dir, HookRequest(commit_only=False))
+        hookrequest.write_request(script.git_dir, HookRequest(commit_only=False))
 
     script.sleep = somebody_commits_all_the_time  # type: ignore[method-assign]
     script.work(quiet=0.3, burst=3.0)
@@ -221,14 +221,14 @@ def test_the_strongest_wish_wins(script: Script, notes: list[bool], commit_only:
     """HK-1: a native hook asks for everything, pre-commit for committed content."""
     hookrequest.withdraw(script.git_dir)
     for wish in notes:
-        hookrequest.leave(script.git_dir, HookRequest(commit_only=wish))
+        hookrequest.write_request(script.git_dir, HookRequest(commit_only=wish))
     script.work()
     assert script.calls == [commit_only]
 
 
 def test_uninstalled_under_a_running_worker(script: Script) -> None:
     """HK-4: nothing of ours comes back after `hooks uninstall`."""
-    folder = hookrequest.folder(script.git_dir)
+    folder = hookrequest.request_folder(script.git_dir)
 
     def vanish() -> None:
         for path in folder.iterdir():
@@ -242,13 +242,13 @@ def test_uninstalled_under_a_running_worker(script: Script) -> None:
 
 
 def test_a_foreground_sync_takes_the_note_and_keeps_it_on_failure(script: Script) -> None:
-    with hookrequest.taken(script.git_dir) as asked:
+    with hookrequest.serve_request(script.git_dir) as asked:
         assert asked == HookRequest(commit_only=False)
-        assert not hookrequest.fresh(script.git_dir)
-        assert hookrequest.pending(script.git_dir), "killed here, the wish is still on disk"
-    assert not hookrequest.pending(script.git_dir)
-    hookrequest.leave(script.git_dir, HookRequest(commit_only=True))
-    with pytest.raises(GitError), hookrequest.taken(script.git_dir):
+        assert not hookrequest.has_new_request(script.git_dir)
+        assert hookrequest.has_request(script.git_dir), "killed here, the wish is still on disk"
+    assert not hookrequest.has_request(script.git_dir)
+    hookrequest.write_request(script.git_dir, HookRequest(commit_only=True))
+    with pytest.raises(GitError), hookrequest.serve_request(script.git_dir):
         raise GitError("it broke")
     assert hookrequest.take(script.git_dir) == HookRequest(commit_only=True)
 
@@ -257,13 +257,13 @@ def test_a_note_that_another_took_meanwhile_is_theirs(script: Script) -> None:
     """HK-3: a worker and a foreground sync at once; what the second was asked for outlives the first."""
     first = hookrequest.take(script.git_dir)
     assert first is not None
-    hookrequest.leave(script.git_dir, HookRequest(commit_only=False))
+    hookrequest.write_request(script.git_dir, HookRequest(commit_only=False))
     second = hookrequest.take(script.git_dir)
     assert second is not None
-    hookrequest.done(script.git_dir, first)
-    assert hookrequest.pending(script.git_dir)
-    hookrequest.done(script.git_dir, second)
-    assert not hookrequest.pending(script.git_dir)
+    hookrequest.remove_served(script.git_dir, first)
+    assert hookrequest.has_request(script.git_dir)
+    hookrequest.remove_served(script.git_dir, second)
+    assert not hookrequest.has_request(script.git_dir)
 
 
 def test_a_hook_between_failure_and_unlock_is_a_new_chance(
@@ -275,13 +275,13 @@ def test_a_hook_between_failure_and_unlock_is_a_new_chance(
     def end_while_somebody_commits(*arguments: Any, **named: Any) -> None:
         end(*arguments, **named)
         if len(script.calls) == 1:
-            hookrequest.leave(script.git_dir, HookRequest(commit_only=False))
+            hookrequest.write_request(script.git_dir, HookRequest(commit_only=False))
 
     monkeypatch.setattr(journal, "end", end_while_somebody_commits)
     script.during = [_raise(GitError("it broke"))]
     script.work()
     assert script.calls == [False, False]
-    assert not hookrequest.pending(script.git_dir)
+    assert not hookrequest.has_request(script.git_dir)
 
 
 def test_giving_up_on_git_does_not_swallow_a_hook(script: Script) -> None:
@@ -292,14 +292,14 @@ def test_giving_up_on_git_does_not_swallow_a_hook(script: Script) -> None:
     def the_rebase_ends_as_we_give_up() -> str | None:
         if sum(script.naps) > 30 and script.busy_for:
             script.busy_for = {}
-            hookrequest.leave(script.git_dir, HookRequest(commit_only=False))
+            hookrequest.write_request(script.git_dir, HookRequest(commit_only=False))
             return "rebase-merge"
         return real()
 
     script.busy = the_rebase_ends_as_we_give_up  # type: ignore[method-assign]
     script.work(git_busy=30)
     assert script.calls == [False]
-    assert not hookrequest.pending(script.git_dir)
+    assert not hookrequest.has_request(script.git_dir)
 
 
 def test_a_killed_worker_keeps_its_note_and_is_visible(script: Script) -> None:
@@ -310,7 +310,7 @@ def test_a_killed_worker_keeps_its_note_and_is_visible(script: Script) -> None:
     )
     subprocess.run([sys.executable, "-c", code, str(script.git_dir)], check=False)
     assert "died" in (failed_run_message(script.git_dir) or "")
-    hookrequest.leave(script.git_dir, HookRequest(commit_only=True))
+    hookrequest.write_request(script.git_dir, HookRequest(commit_only=True))
     script.work()
     assert script.calls == [False], "the stronger wish of the killed one is not forgotten"
     assert failed_run_message(script.git_dir) is None
@@ -318,7 +318,7 @@ def test_a_killed_worker_keeps_its_note_and_is_visible(script: Script) -> None:
 
 def test_the_lock_names_its_holder(script: Script) -> None:
     """HK-3: hooks start no second worker while the first is named there; gone before the last look."""
-    lock = hookrequest.folder(script.git_dir) / "worker.lock"
+    lock = hookrequest.request_folder(script.git_dir) / "worker.lock"
     script.during = [lambda: script.calls.append(int(lock.read_text()) == os.getpid())]
     script.work()
     assert script.calls == [False, True]
@@ -326,5 +326,7 @@ def test_the_lock_names_its_holder(script: Script) -> None:
 
 
 def test_an_unreadable_journal_is_no_journal(script: Script) -> None:
-    (hookrequest.folder(script.git_dir) / "worker.json").write_text('{"pid": 1, "from": "another version"}')
+    (hookrequest.request_folder(script.git_dir) / "worker.json").write_text(
+        '{"pid": 1, "from": "another version"}'
+    )
     assert last_run(script.git_dir) is None

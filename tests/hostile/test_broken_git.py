@@ -432,7 +432,7 @@ def test_the_hooks_worker_scans_and_says_so(made: GitRepo) -> None:
     edit(made)
     BREAKS["HEAD missing"].apply(made)
     place = made.root / ".git"
-    hookrequest.leave(place, HookRequest(commit_only=False))
+    hookrequest.write_request(place, HookRequest(commit_only=False))
     worker.serve_requests(
         worker.Worker(place, lambda commit_only: worker._index_once(made.root, commit_only), lambda: None)
     )
@@ -440,7 +440,7 @@ def test_the_hooks_worker_scans_and_says_so(made: GitRepo) -> None:
     assert last is not None
     assert (last.result, last.error) == (journal.DONE, None)
     assert "scanned, because git failed" in str(last.detail)
-    assert not hookrequest.pending(place)
+    assert not hookrequest.has_request(place)
     assert worker._require_repository(made.root, place).root == made.root
 
 

@@ -10,7 +10,7 @@ import pytest
 from gitindex import errors
 from gitindex.config import parse
 from gitindex.errors import ConfigError, GitindexError
-from gitindex.extract.embed.embedders import KNOWN, PROVIDERS
+from gitindex.extract.embed.embedders import KNOWN_PROVIDERS, PROVIDERS
 from gitindex.model import skips, textonly
 from gitindex.model.skips import SkipReason
 from tests.house.graph import REPOSITORY, imports, sources
@@ -111,7 +111,7 @@ def test_the_stand_in_embedder_is_offered_to_nobody():
     assert all(name in caught.value.message for name in PROVIDERS)
     assert "fake" not in caught.value.message
     assert parse(b'[embedding]\nprovider = "fake"\n').embedding.provider == "fake"
-    assert set(KNOWN) - set(PROVIDERS) == {"fake"}
+    assert set(KNOWN_PROVIDERS) - set(PROVIDERS) == {"fake"}
     for page in [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]:
         assert '"fake"' not in page.read_text("utf-8"), page.name
 

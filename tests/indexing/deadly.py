@@ -30,17 +30,17 @@ def stop(path: str, data: bytes, settings: IndexSettings, *, text_only: str = ""
     return extract(path, data, settings, text_only=text_only)
 
 
-def crashing_files(files: list[parser_process.File], settings: IndexSettings) -> Iterator[Any]:
+def crashing_files(files: list[parser_process.WorkerFile], settings: IndexSettings) -> Iterator[Any]:
     extractor.extract = crash  # type: ignore[assignment]
     yield from parser_process.extract_files(files, settings)
 
 
-def stopping_files(files: list[parser_process.File], settings: IndexSettings) -> Iterator[Any]:
+def stopping_files(files: list[parser_process.WorkerFile], settings: IndexSettings) -> Iterator[Any]:
     extractor.extract = stop  # type: ignore[assignment]
     yield from parser_process.extract_files(files, settings)
 
 
-def failing_files(files: list[parser_process.File], settings: IndexSettings) -> Iterator[Any]:
+def failing_files(files: list[parser_process.WorkerFile], settings: IndexSettings) -> Iterator[Any]:
     raise ZeroDivisionError("a mistake of ours")
     yield
 

@@ -72,7 +72,7 @@ def test_a_file_that_kills_its_process_keeps_its_text(our_worker) -> None:
 def test_a_stopped_process_is_ended(our_worker, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was stopped at the same file twice: that file keeps its text, and nobody waits for ever."""
     our_worker("stopping_files")
-    monkeypatch.setattr(sandbox, "PATIENCE", 0.5)
+    monkeypatch.setattr(sandbox, "STALL_SECONDS", 0.5)
     found = dict(extract_all(FILES, 2))
     assert found[77].text_only == "time"
     assert not any(found[at].text_only for at in found if at != 77)

@@ -12,7 +12,7 @@ import pytest
 
 from gitindex import launch
 from gitindex.errors import StorageFull
-from gitindex.git.repo import discover, tracked
+from gitindex.git.repo import discover, estimate_tracked
 from gitindex.indexing import writerpool
 from gitindex.store import publish
 from tests import harness
@@ -76,11 +76,11 @@ def test_a_pool_that_nobody_needs_is_terminated(
 def test_the_number_of_tracked_files_is_a_hint(large: GitRepo) -> None:
     found = discover(large.root)
     assert found is not None
-    assert tracked(found) == len(FILES) + 2
+    assert estimate_tracked(found) == len(FILES) + 2
     (found.git_dir / "index").write_bytes(b"DIRC")
-    assert tracked(found) == 0
+    assert estimate_tracked(found) == 0
     (found.git_dir / "index").unlink()
-    assert tracked(found) == 0
+    assert estimate_tracked(found) == 0
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_a_snapshot_younger_than_the_look_is_looked_at_anew(indexed: GitRepo):
     codebase = harness.codebase(indexed.root)
     with start_status(codebase) as look:
         assert look is not None
-        assert look.pending.seen.dirty == ()
+        assert look.pending.full_status.dirty == ()
         now = indexed.commit("two", **{"b.py": "beta = 1\n"})
         harness.index(indexed.root)
         told = query(codebase, ASKED, QueryOptions(), look).truth

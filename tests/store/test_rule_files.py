@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.files.ignore import fingerprint
+from gitindex.files.ignore import fingerprint_rules
 from tests import harness
 from tests.gitrepo import GitRepo
 
@@ -19,7 +19,7 @@ def ignore_fingerprint(root: Path) -> str:
 def edit(repo: GitRepo, name: str, rules: str) -> None:
     repo.write(name, rules)
     assert not harness.index(repo.root).noop
-    assert ignore_fingerprint(repo.root) == fingerprint({name: rules.encode()})
+    assert ignore_fingerprint(repo.root) == fingerprint_rules({name: rules.encode()})
     assert harness.index(repo.root).noop
 
 
@@ -34,7 +34,7 @@ def test_a_rule_file_that_ignores_itself_counts(name: str, repo: GitRepo, tmp_pa
     assert harness.cli("health", "--path", str(repo.root)).code == 0
     (repo.root / name).unlink()
     harness.index(repo.root)
-    assert ignore_fingerprint(repo.root) == fingerprint({})
+    assert ignore_fingerprint(repo.root) == fingerprint_rules({})
     assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
 
 
@@ -45,7 +45,7 @@ def test_a_rule_file_that_another_one_ignores_counts(repo: GitRepo):
     for rules in (b"*.tmp\n", b"*.log\n"):
         repo.write(".gitindexignore", rules)
         assert not harness.index(repo.root).noop
-        wanted = fingerprint({".gitignore": b".gitindexignore\n", ".gitindexignore": rules})
+        wanted = fingerprint_rules({".gitignore": b".gitindexignore\n", ".gitindexignore": rules})
         assert ignore_fingerprint(repo.root) == wanted
         assert harness.index(repo.root).noop
 
@@ -61,7 +61,7 @@ def test_a_committed_one_that_leaves_the_index_of_git(name: str, repo: GitRepo, 
     repo.git("rm", "-q", "--cached", name)
     repo.git("commit", "-qm", "untrack")
     harness.index(repo.root)
-    assert ignore_fingerprint(repo.root) == fingerprint({name: rules.encode()})
+    assert ignore_fingerprint(repo.root) == fingerprint_rules({name: rules.encode()})
     assert harness.index(repo.root).noop
     assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")
 
@@ -75,7 +75,7 @@ def test_without_git(tmp_path: Path):
     for rules in (".gitignore\n*.tmp\n", ".gitignore\n*.log\n"):
         (root / ".gitignore").write_text(rules)
         assert not harness.index(root).noop
-        assert ignore_fingerprint(root) == fingerprint({".gitignore": rules.encode()})
+        assert ignore_fingerprint(root) == fingerprint_rules({".gitignore": rules.encode()})
         assert harness.index(root).noop
 
 

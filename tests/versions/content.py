@@ -148,7 +148,10 @@ def documents() -> Mapping[str, Sample]:
     return {
         name: Sample(
             [pair, tokens.terms(" ".join(pair))],
-            [document.document(*pair), document.document_terms(pair[0], tokens.terms(pair[1]))],
+            [
+                document.compose_embed_text(*pair),
+                document.compose_embed_terms(pair[0], tokens.terms(pair[1])),
+            ],
         )
         for name, pair in pairs.items()
     }

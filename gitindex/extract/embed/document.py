@@ -11,10 +11,10 @@ from gitindex.extract.tokens import terms as split
 _TIMES = 4  # in a bag of words the name would drown among eighty others
 
 
-def document(symbol: str, text: str) -> str:
+def compose_embed_text(symbol: str, text: str) -> str:
     return f"{symbol}\n{text}" if symbol else text
 
 
-def document_terms(symbol: str, terms: str) -> str:
+def compose_embed_terms(symbol: str, terms: str) -> str:
     """The same for a bag of words, from the text's sub-words; the name counts as if said several times."""
     return f"{' '.join([split(symbol)] * _TIMES)} {terms}" if symbol else terms

@@ -9,7 +9,7 @@ from gitindex.model.settings import EmbedSettings
 from gitindex.model.versions import STATIC_VERSION
 
 PROVIDERS = ("none", "static", "sentence-transformers")  # what users choose from
-KNOWN = (*PROVIDERS, "fake")  # the stand-in of tests is taken by name and offered to nobody
+KNOWN_PROVIDERS = (*PROVIDERS, "fake")  # the stand-in of tests is taken by name and offered to nobody
 
 
 def open_embedder(settings: EmbedSettings) -> Embedder | None:
@@ -26,11 +26,11 @@ def open_embedder(settings: EmbedSettings) -> Embedder | None:
 
         return StaticEmbedder.load()
     if settings.provider == "sentence-transformers":
-        return _transformers(settings)
-    raise _unknown(settings.provider)
+        return _open_transformers(settings)
+    raise _unknown_provider_error(settings.provider)
 
 
-def _transformers(settings: EmbedSettings) -> Embedder:
+def _open_transformers(settings: EmbedSettings) -> Embedder:
     from importlib.util import find_spec
 
     from gitindex.extract.embed.transformers import TransformersEmbedder
@@ -54,10 +54,10 @@ def embedder_identity(settings: EmbedSettings) -> str:
         from gitindex.extract.embed.transformers import transformers_identity
 
         return transformers_identity(settings)
-    raise _unknown(settings.provider)
+    raise _unknown_provider_error(settings.provider)
 
 
-def _unknown(provider: str) -> EmbeddingError:
+def _unknown_provider_error(provider: str) -> EmbeddingError:
     return EmbeddingError(
         f"unknown embedding provider {provider!r}",
         hint=f"set embedding.provider in .gitindex.toml to one of: {', '.join(PROVIDERS)}",

@@ -28,7 +28,7 @@ class FakeEmbedder:
 
         rows = np.zeros((len(texts), FAKE_DIMENSION), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
-            sums = _sum(text)
+            sums = _sum_directions(text)
             length = sum(value * value for value in sums) ** 0.5
             if length:
                 row[:] = [value / length for value in sums]
@@ -39,7 +39,7 @@ class FakeEmbedder:
         return row
 
 
-def _sum(text: str) -> list[int]:
+def _sum_directions(text: str) -> list[int]:
     sums = [0] * FAKE_DIMENSION
     words = subwords(text)
     for word in words:

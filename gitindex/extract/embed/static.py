@@ -30,10 +30,10 @@ HEADER = struct.Struct("<8sIIII")  # magic, dimension, words, buckets, bytes of 
 
 _REINSTALL = "pip install --force-reinstall gitindex"
 _BATCH = 16  # chunks per matrix product: more share rows better but multiply more zeros
-_MOST = 1023  # a sub-word repeated more often counts as this often
+_MAX_COUNT = 1023  # a sub-word repeated more often counts as this often
 
 
-class _Rows(dict[str, int]):
+class _RowNumbers(dict[str, int]):
     """Sub-word → row; one outside the vocabulary falls into a hash bucket after the words."""
 
     def __init__(self, words: list[str], buckets: int) -> None:
@@ -47,13 +47,15 @@ class _Rows(dict[str, int]):
 class StaticEmbedder:
     """Sub-word vectors in memory; open with `load()`. Safe to share between threads: nothing changes after load."""
 
-    def __init__(self, rows: _Rows, table: NDArray[np.int8], scales: NDArray[np.float64], name: str) -> None:
+    def __init__(
+        self, rows: _RowNumbers, table: NDArray[np.int8], scales: NDArray[np.float64], name: str
+    ) -> None:
         import numpy as np
 
         self.identity = name
         self.dimension = int(table.shape[1])
         self._rows, self._table, self._scales = rows, table, scales
-        by_count = (round(256 * (1 + math.log(count))) for count in range(1, _MOST + 1))
+        by_count = (round(256 * (1 + math.log(count))) for count in range(1, _MAX_COUNT + 1))
         self._weights = np.array([0, *by_count], np.float64)
 
     @classmethod
@@ -73,13 +75,13 @@ class StaticEmbedder:
     def _open(cls, path: Path, identity: str) -> Self:
         import numpy as np
 
-        content = _map(path)
+        content = _map_file(path)
         header = content[: HEADER.size].ljust(HEADER.size)
         magic, dimension, words, buckets, vocabulary = HEADER.unpack(header)
         count, start = words + buckets, HEADER.size + vocabulary
         if magic != MAGIC or not count or len(content) != start + count * (2 + dimension):
             raise EmbeddingError(f"{path} is not a static embedding table", hint=_REINSTALL)
-        rows = _Rows(content[HEADER.size : start].decode().split("\n"), buckets)
+        rows = _RowNumbers(content[HEADER.size : start].decode().split("\n"), buckets)
         scales = np.frombuffer(content, "<u2", count, start).astype(np.float64)
         table = np.frombuffer(content, np.int8, count * dimension, start + 2 * count)
         return cls(rows, table.reshape(count, dimension), scales, identity)
@@ -101,26 +103,26 @@ class StaticEmbedder:
 
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), _BATCH):
-            total = self._sums(texts[start : start + _BATCH])
+            total = self._sum_rows(texts[start : start + _BATCH])
             length = np.sqrt((total * total).sum(axis=1, keepdims=True))
             vectors[start : start + _BATCH] = total / np.where(length == 0, 1, length)
         return vectors
 
-    def _sums(self, texts: list[list[str]]) -> NDArray[np.float64]:
+    def _sum_rows(self, texts: list[list[str]]) -> NDArray[np.float64]:
         """Weighted row sums of a batch as one product (texts × distinct rows) @ (distinct rows × dimension)."""
         import numpy as np
 
         lengths = [len(tokens) for tokens in texts]
         tokens = chain.from_iterable(texts)
-        found = np.fromiter(map(self._rows.__getitem__, tokens), np.intp, sum(lengths))
-        used = np.zeros(len(self._scales), np.bool_)  # marking rows is several times faster than np.unique
-        used[found] = True
-        distinct = np.flatnonzero(used)
-        column = np.empty(len(used), np.intp)
+        token_rows = np.fromiter(map(self._rows.__getitem__, tokens), np.intp, sum(lengths))
+        is_used = np.zeros(len(self._scales), np.bool_)  # marking rows is several times faster than np.unique
+        is_used[token_rows] = True
+        distinct = np.flatnonzero(is_used)
+        column = np.empty(len(is_used), np.intp)
         column[distinct] = np.arange(len(distinct))
-        cell = np.repeat(np.arange(len(texts)) * len(distinct), lengths) + column[found]
+        cell = np.repeat(np.arange(len(texts)) * len(distinct), lengths) + column[token_rows]
         counts = np.bincount(cell, minlength=len(texts) * len(distinct)).reshape(len(texts), len(distinct))
-        weights = self._weights[np.minimum(counts, _MOST)] * self._scales[distinct]
+        weights = self._weights[np.minimum(counts, _MAX_COUNT)] * self._scales[distinct]
         return weights @ self._table[distinct].astype(np.float64)
 
 
@@ -128,10 +130,10 @@ def weights_digest(path: Path) -> str:
     """What names a table: the first 12 digits of the sha256 of its file."""
     import hashlib
 
-    return hashlib.sha256(_map(path)).hexdigest()[:12]
+    return hashlib.sha256(_map_file(path)).hexdigest()[:12]
 
 
-def _map(path: Path) -> mmap.mmap:
+def _map_file(path: Path) -> mmap.mmap:
     """The file mapped read-only: a query touches a few pages, not 14 MB."""
     try:
         with path.open("rb") as file:

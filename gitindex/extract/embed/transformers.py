@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_EXTRA = "pip install 'gitindex[transformers]'"
+_INSTALL_HINT = "pip install 'gitindex[transformers]'"
 _OTHER_FORMATS = ("onnx/*", "openvino/*", "*.h5", "*.msgpack", "*.ot", "*.onnx", "*.py")
 
 
@@ -42,10 +42,10 @@ class TransformersEmbedder:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
-            raise EmbeddingError("sentence-transformers is not installed", hint=_EXTRA) from error
+            raise EmbeddingError("sentence-transformers is not installed", hint=_INSTALL_HINT) from error
         try:
             return SentenceTransformer(
-                self._settings.directory or self._downloaded(),
+                self._settings.directory or self._download(),
                 device="cpu",
                 trust_remote_code=False,
                 local_files_only=True,
@@ -57,7 +57,7 @@ class TransformersEmbedder:
                 hint="name a directory of yours in [models] of config.toml, or check the network and the revision",
             ) from error
 
-    def _downloaded(self) -> str:
+    def _download(self) -> str:
         """Where the hub's cache keeps the revision. Its name alone would also mean a directory of that name here."""
         from huggingface_hub import snapshot_download
 
@@ -71,18 +71,18 @@ class TransformersEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        cut = [text[: self._settings.max_chars] for text in texts]
-        if not cut:
+        cut_texts = [text[: self._settings.max_chars] for text in texts]
+        if not cut_texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        found = self._model.encode(
-            cut,
+        encoded = self._model.encode(
+            cut_texts,
             batch_size=self._settings.batch,
             normalize_embeddings=True,
             convert_to_numpy=True,
             show_progress_bar=False,
         )
-        rows = np.ascontiguousarray(found, dtype=np.float32)
-        rows[[not text.strip() for text in cut]] = 0.0
+        rows = np.ascontiguousarray(encoded, dtype=np.float32)
+        rows[[not text.strip() for text in cut_texts]] = 0.0
         return rows
 
     def embed_query(self, text: str) -> NDArray[np.float32]:

@@ -20,8 +20,8 @@ from gitindex.errors import NotARepository, UsageError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
 from gitindex.git.objects import open_objects
-from gitindex.git.repo import Head, Repo, head
-from gitindex.git.status import worktree
+from gitindex.git.repo import Head, Repo, read_head
+from gitindex.git.status import list_dirty
 from gitindex.indexing.extractionpool import extract_file
 from gitindex.model.ids import blob_id
 from gitindex.model.settings import MAX_FILE_BYTES
@@ -50,7 +50,7 @@ def read_file_states(
         raise UsageError(f"expected 1 to {MAX_PATHS:,} paths, found {len(paths)}")
     if codebase.repo is None:
         raise NotARepository(f"{codebase.root} is not in a git repository", hint="git init")
-    revision = head(codebase.repo)
+    revision = read_head(codebase.repo)
     with open_reading(codebase, options) as read:
         keys = list(dict.fromkeys(read.resolve_path(path) for path in paths))
         facts = _collect_facts(read, codebase.repo, revision, keys)
@@ -77,7 +77,7 @@ def _read_contents(codebase: Codebase, repo: Repo, revision: Head) -> dict[str, 
             dict(regular_blobs(objects, revision.tree)) if revision.tree else {}
         )
     with Root(codebase.root) as root:
-        for dirty in worktree(repo, untracked=False):
+        for dirty in list_dirty(repo, untracked=False):
             path = dirty.path.decode("utf-8", "surrogateescape")
             try:
                 contents[path] = stable_read(root, dirty.path, MAX_FILE_BYTES).data
@@ -167,7 +167,7 @@ def _add_advice(
     verdict: Verdict, codebase: Codebase, repo: Repo, facts: Mapping[str, FileFacts]
 ) -> tuple[Witness, ...]:
     """Indexers see commits of files they know: a refresh alone is no help with anything else."""
-    changed = {dirty.path.decode("utf-8", "surrogateescape") for dirty in worktree(repo, untracked=False)}
+    changed = {dirty.path.decode("utf-8", "surrogateescape") for dirty in list_dirty(repo, untracked=False)}
 
     def advise(item: Witness) -> Witness:
         if facts[item.path] == FileFacts(_ABSENT):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import ExactFactsError, NotARepository, UsageError
-from gitindex.git.repo import Head, head
+from gitindex.git.repo import Head, read_head
 from gitindex.model.foreign import quote_argument
 from gitindex.model.ids import ulid
 from gitindex.ops.codebase import Codebase
@@ -90,8 +90,8 @@ def refresh(
         raise NotARepository(f"{codebase.root} is not in a git repository", hint="git init")
     if refresh_options.catch_up:
         catch_up(codebase)
-    revision = head(repo)
-    return _run_refresh(codebase, revision, refresh_options, lambda: head(repo).commit or "", notify)
+    revision = read_head(repo)
+    return _run_refresh(codebase, revision, refresh_options, lambda: read_head(repo).commit or "", notify)
 
 
 def refresh_for_build(

@@ -157,7 +157,7 @@ def _describe_pending(
 
 def _make_plan(codebase: Codebase, view: SnapshotView, options: SyncOptions) -> tuple[Plan, GitState]:
     with open_source(codebase, options, bulk=False) as source:
-        return make_plan(codebase, view, source, options), source.state
+        return make_plan(codebase, view, source, options), source.git_state
 
 
 def _list_paths_by_reason(view: SnapshotView, column: str) -> dict[str, list[str]]:

@@ -44,7 +44,7 @@ def read_commit_settings(repo: Repo, rev: str) -> Settings:
     tree = resolve(repo, rev).tree
     assert tree is not None
     with open_objects(repo) as objects:
-        entry = objects.entry(tree, config.FILE_NAME.encode())
+        entry = objects.find_entry(tree, config.FILE_NAME.encode())
         if entry is None:
             return config.parse(None)
         data = next(iter(objects.read([entry.blob], MAX_FILE_BYTES))).data

@@ -15,7 +15,7 @@ from pathlib import Path
 from gitindex.config import Environment
 from gitindex.errors import GitindexError, IntegrityError
 from gitindex.git.history import is_ancestor
-from gitindex.git.repo import ancestors, is_known
+from gitindex.git.repo import ancestors, has_commit
 from gitindex.model.manifest import Manifest, Origin
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.sharing import remote_session, signing_keys
@@ -90,7 +90,7 @@ class BaseFinder:
     def _descends_from(self, commit: str, base: str) -> bool:
         repo = self.codebase.repo
         assert repo is not None
-        return is_known(repo, base) and is_ancestor(repo, base, commit)
+        return has_commit(repo, base) and is_ancestor(repo, base, commit)
 
     def _find_local(self, commit: str) -> tuple[BuildBase, int]:
         """The nearest local build, and how many commits are at least as near."""

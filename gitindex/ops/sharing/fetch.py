@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from gitindex.errors import GitindexError, NotARepository
-from gitindex.git.repo import head, resolve
+from gitindex.git.repo import read_head, resolve
 from gitindex.indexing.write import Progress
 from gitindex.model.ids import ulid
 from gitindex.model.manifest import GitState, Manifest, Origin
@@ -98,7 +98,7 @@ def is_pinned(codebase: Codebase) -> bool:
     if codebase.repo is None:
         return False
     try:
-        if head(codebase.repo).commit is None:
+        if read_head(codebase.repo).commit is None:
             return False
         repository = remote_session.find_repository_id(codebase.repo, codebase.settings.remote)
     except GitindexError:

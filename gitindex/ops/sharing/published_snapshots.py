@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError, RemoteMissing, Untrusted
-from gitindex.git.history import apart
-from gitindex.git.repo import ancestors, is_known
+from gitindex.git.history import count_commits_apart
+from gitindex.git.repo import ancestors, has_commit
 from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.remote.probe import ManifestSearch
 from gitindex.trust.claim import SnapshotClaim
@@ -80,9 +80,9 @@ class PublishedFinder:
         first: a branch has left them behind, and a fresh clone never saw them. Then the nearest."""
         searched, repo = frozenset(history), self.session.repo
         others = [other for other in search.list_published() if other not in searched][:_MAX_OUTSIDE]
-        in_clone = [one for one in others if is_known(repo, one)]
+        in_clone = [one for one in others if has_commit(repo, one)]
         left_behind = [one for one in others if one not in in_clone]
-        return [*left_behind, *sorted(in_clone, key=lambda one: apart(repo, one, commit))]
+        return [*left_behind, *sorted(in_clone, key=lambda one: count_commits_apart(repo, one, commit))]
 
     def find_nearest(
         self, commit: str, download: Callable[[PublishedSnapshot], T]

@@ -108,7 +108,7 @@ def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:
     with open_commit(codebase.repo, commit, max_bytes=limit) as source:
         if source.tree != manifest.git.tree_sha:
             raise _snapshot_error(f"is of tree {manifest.git.tree_sha}, the commit has {source.tree}")
-        commit_blobs = {key: item.blob for key, item in source.all().items()}
+        commit_blobs = {key: item.blob for key, item in source.list_files().items()}
     indexed_blobs = {record.path: record.blob for record in view.records()}
     differences = sorted(indexed_blobs.items() ^ commit_blobs.items())
     if differences:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gitindex.config import Environment
 from gitindex.errors import UsageError
-from gitindex.git.history import newest
+from gitindex.git.history import newest_commits
 from gitindex.ops.sharing import remote_session
 from gitindex.ops.sharing.build_area import open_build_area
 from gitindex.ops.sharing.remote_session import RemoteSession
@@ -58,7 +58,7 @@ def remote_gc(
     session = remote_session.open_writer(
         codebase.repo, repository, codebase.fingerprint, environment, url, TrustPolicy(())
     )
-    kept_commits = frozenset(newest(codebase.repo, keep))
+    kept_commits = frozenset(newest_commits(codebase.repo, keep))
     transport, names = session.transport, session.names
     stock = collection.read_inventory(transport, names)
     now = collection.read_remote_clock(transport, names) if not dry_run else time.time()

@@ -14,8 +14,8 @@ from pathlib import Path
 from gitindex import config
 from gitindex.config import Environment
 from gitindex.errors import Untrusted, UsageError
-from gitindex.git.history import configure, configured, first_root
-from gitindex.git.repo import Repo, is_known, resolve
+from gitindex.git.history import configure, first_root, read_config
+from gitindex.git.repo import Repo, has_commit, resolve
 from gitindex.model.foreign import quote_text
 from gitindex.model.settings import RemoteProposal, Settings
 from gitindex.model.versions import PUBLISHED_FORMAT
@@ -57,7 +57,7 @@ class RemoteSession:
 
     def binding_outside_history(self, commit: str) -> Binding:
         """The same for a commit that a force push may have left behind: without its tree, where it is not here."""
-        return self._binding(commit, self.tree(commit) if is_known(self.repo, commit) else None)
+        return self._binding(commit, self.tree(commit) if has_commit(self.repo, commit) else None)
 
     def tree(self, commit: str) -> str:
         tree = resolve(self.repo, commit).tree
@@ -80,7 +80,7 @@ def find_repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD
 
     Raises UsageError when none of them is known, or the configured one is no id.
     """
-    repository = configured(repo, CONFIG_KEY) or first_root(repo, commit) or proposal.repository
+    repository = read_config(repo, CONFIG_KEY) or first_root(repo, commit) or proposal.repository
     if not repository:
         raise UsageError(
             "a shallow clone does not know its repository id",
@@ -97,7 +97,7 @@ def pin_file(environment: Environment) -> Path:
 
 def identify_clone(repo: Repo) -> Clone:
     """Which clone this is, as the user's pins know it."""
-    mark = configured(repo, CLONE_KEY)
+    mark = read_config(repo, CLONE_KEY)
     return Clone(mark if MARK.fullmatch(mark) else "", repo.common_dir.as_uri())
 
 

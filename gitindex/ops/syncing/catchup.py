@@ -82,4 +82,4 @@ def serve_hook_request(
     """The hooks' request, taken before HEAD is read and removed once it was served (HK-3)."""
     if codebase.repo is None:
         return nullcontext()
-    return hookrequest.taken(codebase.repo.git_dir, commit_only=commit_only)
+    return hookrequest.serve_request(codebase.repo.git_dir, commit_only=commit_only)

@@ -47,10 +47,10 @@ def _find_pending(codebase: Codebase, options: SyncOptions) -> list[Collision]:
         policy = make_policy(codebase.settings, read_ignore_rules(codebase, source, options))
         eligible_paths = [
             key
-            for key, item in source.all().items()
+            for key, item in source.list_files().items()
             if item.skip is None and policy.path_skip(key, item.mode) is None
         ]
-        twins = [Collision("normalisation", pair, stored=False) for pair in source.twins]
+        twins = [Collision("normalisation", pair, stored=False) for pair in source.duplicate_spellings]
     return [*(Collision("case", paths, stored=False) for paths in _group(eligible_paths)), *twins]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gitindex import config
 from gitindex.files.ignore import Ignore, IgnoreRules
-from gitindex.files.policy import Policy
+from gitindex.files.policy import EligibilityPolicy
 from gitindex.model.settings import Settings
 
 
-def make_policy(settings: Settings, ignore: bytes | None) -> Policy:
+def make_policy(settings: Settings, ignore: bytes | None) -> EligibilityPolicy:
     rules = [IgnoreRules.parse("", ignore, config.IGNORE_NAME)] if ignore else []
-    return Policy(settings.index, Ignore(rules))
+    return EligibilityPolicy(settings.index, Ignore(rules))

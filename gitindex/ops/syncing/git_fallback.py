@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from gitindex.errors import GitError, IntegrityError
-from gitindex.git.failure import Damage, cannot_tell
+from gitindex.git.failure import Damage, allows_file_scan
 from gitindex.git.localconfig import mentions
 from gitindex.git.repo import Repo
-from gitindex.git.run import absent
+from gitindex.git.run import missing_objects_error
 from gitindex.git.tracked import list_tracked
 from gitindex.model.manifest import GitFailure
 from gitindex.ops.codebase import Codebase
@@ -33,7 +33,7 @@ def scan_if_git_fails(
     try:
         return act(options)
     except GitError as error:
-        if codebase.repo is None or is_commit_only(codebase, options) or not cannot_tell(error):
+        if codebase.repo is None or is_commit_only(codebase, options) or not allows_file_scan(error):
             raise
         without_git = _prepare_scan(codebase, codebase.repo, error)
     return act(replace(options, without_git=without_git))
@@ -46,7 +46,7 @@ def describe_failure(error: GitError) -> GitFailure:
 def _prepare_scan(codebase: Codebase, repo: Repo, error: GitError) -> WithoutGit:
     """Raises MissingObjects for a partial clone, and `error` where what is tracked cannot be known and must be."""
     if error.detail.get("kind") == Damage.OBJECT and mentions(repo, b"promisor", b"partialclone"):
-        raise absent(error.message) from error
+        raise missing_objects_error(error.message) from error
     untracked = codebase.settings.index.untracked
     tracked = list_tracked(repo)
     if tracked is None and not untracked:

@@ -15,11 +15,11 @@ from gitindex.model.rulefiles import GIT_NAME, IGNORE_NAME
 from gitindex.model.skips import SkipReason
 from gitindex.ops.codebase import Codebase, read_root_file
 from gitindex.source.gittree import GitSource
-from gitindex.source.source_file import Source
+from gitindex.source.source_file import SourceTree
 from gitindex.view.snapshot import SnapshotView
 
 
-def add_hidden_rules(plan: Plan, codebase: Codebase, view: SnapshotView | None, source: Source) -> Plan:
+def add_hidden_rules(plan: Plan, codebase: Codebase, view: SnapshotView | None, source: SourceTree) -> Plan:
     """`plan` with the rule files that no list of files names. For working trees whose untracked files are indexed:
     elsewhere an untracked rule file decides nothing that git would not list."""
     if codebase.repo is not None and not codebase.settings.index.untracked:
@@ -31,15 +31,15 @@ def add_hidden_rules(plan: Plan, codebase: Codebase, view: SnapshotView | None, 
     return plan
 
 
-def read_hidden_git_rules(codebase: Codebase, source: Source) -> bytes | None:
+def read_hidden_git_rules(codebase: Codebase, source: SourceTree) -> bytes | None:
     """The bytes of a `.gitignore` at the root that is not among the files of `source`, None without one."""
     if codebase.repo is not None and not codebase.settings.index.untracked:
         return None
-    return None if GIT_NAME in source.all() else _read_rule_file(codebase, GIT_NAME)
+    return None if GIT_NAME in source.list_files() else _read_rule_file(codebase, GIT_NAME)
 
 
 def _add_rule_file(
-    plan: Plan, name: str, codebase: Codebase, view: SnapshotView | None, source: Source
+    plan: Plan, name: str, codebase: Codebase, view: SnapshotView | None, source: SourceTree
 ) -> Plan:
     record = view.record(name) if view is not None else None
     is_gone = name in plan.gone
@@ -70,5 +70,5 @@ def _read_rule_file(codebase: Codebase, name: str) -> bytes | None:
         return None
 
 
-def _is_tracked(source: Source, name: str) -> bool:
-    return isinstance(source, GitSource) and source.entry(name.encode()) is not None
+def _is_tracked(source: SourceTree, name: str) -> bool:
+    return isinstance(source, GitSource) and source.find_entry(name.encode()) is not None

@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
-from gitindex.git.status import Looking
+from gitindex.git.status import PendingStatus
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.syncing.git_fallback import scan_if_git_fails
 from gitindex.ops.syncing.sync_plan import PlannedSync, SyncOptions, is_commit_only, make_plan, open_source
 from gitindex.ops.syncing.sync_report import SyncReport, elapsed_ms, make_noop_report
 from gitindex.ops.syncing.worktree_status import EarlyStatus
-from gitindex.source.gittree import differs
+from gitindex.source.gittree import differs_from_overlay
 from gitindex.store import compatibility, log, state_file
 from gitindex.view.snapshot import SnapshotView, open_active
 
@@ -89,21 +89,24 @@ def _open_status(
     view: SnapshotView,
     early_status: EarlyStatus | None,
     stack: ExitStack,
-) -> Looking | None:
+) -> PendingStatus | None:
     if codebase.repo is None or options.without_git is not None or is_commit_only(codebase, options):
         return None
     if early_status is not None and early_status.snapshot_id == view.manifest.snapshot_id:
         return early_status.pending
-    return stack.enter_context(Looking(codebase.repo, untracked=codebase.settings.index.untracked))
+    return stack.enter_context(PendingStatus(codebase.repo, untracked=codebase.settings.index.untracked))
 
 
-def _has_tracked_changes(codebase: Codebase, view: SnapshotView, pending_status: Looking) -> bool:
+def _has_tracked_changes(codebase: Codebase, view: SnapshotView, pending_status: PendingStatus) -> bool:
     """Do HEAD and tracked files alone say that there is work?"""
     assert codebase.repo is not None
-    if pending_status.tracked.commit != view.manifest.git.head_sha:
+    if pending_status.tracked_status.commit != view.manifest.git.head_sha:
         return True
-    return differs(
-        codebase.repo, pending_status.tracked, view.overlay(), codebase.settings.index.limits.file_bytes
+    return differs_from_overlay(
+        codebase.repo,
+        pending_status.tracked_status,
+        view.overlay(),
+        codebase.settings.index.limits.file_bytes,
     )
 
 

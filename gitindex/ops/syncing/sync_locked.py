@@ -16,7 +16,7 @@ from gitindex import config
 from gitindex.errors import WriteVerificationFailed
 from gitindex.extract import sandbox
 from gitindex.extract.embed.embedders import open_embedder
-from gitindex.git.repo import tracked
+from gitindex.git.repo import estimate_tracked
 from gitindex.indexing.compose import build_marker
 from gitindex.indexing.plan import Plan, refuse_failures
 from gitindex.indexing.vectors import VectorCache, Vectors
@@ -39,7 +39,7 @@ from gitindex.ops.syncing.sync_plan import (
 from gitindex.ops.syncing.sync_report import SyncReport, make_noop_report, make_sync_report
 from gitindex.segment import chunk_table
 from gitindex.source.gittree import GitSource
-from gitindex.source.source_file import Source
+from gitindex.source.source_file import SourceTree
 from gitindex.store import atomic, lease, log, manifests, publish, state_file, steps, stores
 from gitindex.store.build_progress import mark_indexing, record_failure
 from gitindex.store.integrity import Verifier
@@ -82,11 +82,11 @@ def locked_sync(
             assert parent.view is not None
             return make_noop_report(parent.view.manifest, started)
         if parent.adopt is not None and _matches_parent(parent, plan, source):
-            return make_noop_report(parent.adopt(writer_lease, source.state), started)
+            return make_noop_report(parent.adopt(writer_lease, source.git_state), started)
         if not options.allow_degraded:
             refuse_failures(plan)
         if plan.write and pool is None:
-            sandbox.prepare()
+            sandbox.start_early()
         run = SyncRun(codebase, options, writer_lease, snapshot_id, parent, source, progress, pool)
         try:
             return _write_and_publish(run, plan, started)
@@ -136,20 +136,22 @@ def _is_still_current(planned_sync: PlannedSync, writer_lease: lease.Lease, layo
 
 def load() -> None:
     """Import now what a publish imports late: for a caller that has to wait for something else anyway."""
-    sandbox.prepare()
+    sandbox.start_early()
     chunk_table.load()
 
 
-def _is_up_to_date(parent: ParentSnapshot, plan: Plan, source: Source) -> bool:
+def _is_up_to_date(parent: ParentSnapshot, plan: Plan, source: SourceTree) -> bool:
     if parent.view is None or parent.seeded_from or parent.compare_all:
         return False
     return PlannedSync(parent.view, source, plan).is_up_to_date
 
 
-def _matches_parent(parent: ParentSnapshot, plan: Plan, source: Source) -> bool:
+def _matches_parent(parent: ParentSnapshot, plan: Plan, source: SourceTree) -> bool:
     """The present tree is the very commit of the base, and clean."""
     assert parent.view is not None
-    same_commit = source.state.head_sha == parent.view.manifest.git.head_sha and not source.state.dirty
+    same_commit = (
+        source.git_state.head_sha == parent.view.manifest.git.head_sha and not source.git_state.dirty
+    )
     return same_commit and plan.is_empty and not plan.errors and not plan.overlay
 
 
@@ -162,7 +164,7 @@ class SyncRun:
     lease: lease.Lease
     snapshot_id: str
     parent_snapshot: ParentSnapshot
-    source: Source
+    source: SourceTree
     progress: Progress
     pool: WriterPool | None
 
@@ -176,7 +178,7 @@ def _start_pool(codebase: Codebase, options: SyncOptions, stack: ExitStack) -> W
     workers = _count_workers(options)
     if workers < 2 or codebase.repo is None or _caches_vectors(codebase.settings.embedding):
         return None
-    if choose_workers(tracked(codebase.repo), workers) < 2:
+    if choose_workers(estimate_tracked(codebase.repo), workers) < 2:
         return None
     from gitindex.indexing.writerpool import WriterPool
 
@@ -223,7 +225,7 @@ def _make_task(run: SyncRun, folder: Path, track: Progress) -> WriteTask:
     )
 
 
-def _describe_damage(source: Source) -> GitFailure | None:
+def _describe_damage(source: SourceTree) -> GitFailure | None:
     error = source.damage if isinstance(source, GitSource) else None
     return describe_failure(error) if error else None
 
@@ -247,7 +249,7 @@ def _publish(run: SyncRun, outcome: WriteResult, seconds: dict[str, float]) -> M
             config_fingerprint=codebase.fingerprint,
             ignore_fingerprint=compute_ignore_fingerprint(codebase, run.source, run.options, parent, outcome),
             lease_epoch=run.lease.epoch,
-            git=run.source.state,
+            git=run.source.git_state,
             segments=(*(parent.segments if parent else ()), *segments),
             lexical=lexical,
             overlay=overlay,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitindex import config
-from gitindex.files.ignore import fingerprint
-from gitindex.git.status import Looking
+from gitindex.files.ignore import fingerprint_rules
+from gitindex.git.status import PendingStatus
 from gitindex.indexing.plan import Plan, Planner
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
@@ -19,7 +19,7 @@ from gitindex.ops.syncing.eligibility import make_policy
 from gitindex.ops.syncing.hidden_rules import add_hidden_rules, read_hidden_git_rules
 from gitindex.source.directory import DirectorySource, WithoutGit
 from gitindex.source.gittree import GitSource, open_commit, open_worktree
-from gitindex.source.source_file import Source
+from gitindex.source.source_file import SourceTree
 from gitindex.store import lease
 from gitindex.view.snapshot import SnapshotView
 
@@ -48,7 +48,7 @@ class PlannedSync:
     """What a sync would do. `source` was opened while `view` was the active snapshot."""
 
     view: SnapshotView
-    source: Source
+    source: SourceTree
     plan: Plan
 
     @property
@@ -65,8 +65,8 @@ def is_commit_only(codebase: Codebase, options: SyncOptions) -> bool:
 
 
 def open_source(
-    codebase: Codebase, options: SyncOptions, *, bulk: bool, pending_status: Looking | None = None
-) -> Source:
+    codebase: Codebase, options: SyncOptions, *, bulk: bool, pending_status: PendingStatus | None = None
+) -> SourceTree:
     """`pending_status` is one that has begun, for a working tree."""
     limit = codebase.settings.index.limits.file_bytes
     if codebase.repo is None or options.without_git is not None:
@@ -76,14 +76,19 @@ def open_source(
     untracked = codebase.settings.index.untracked
     nested = codebase.settings.index.submodules
     return open_worktree(
-        codebase.repo, untracked=untracked, max_bytes=limit, nested=nested, bulk=bulk, look=pending_status
+        codebase.repo,
+        untracked=untracked,
+        max_bytes=limit,
+        nested=nested,
+        bulk=bulk,
+        pending_status=pending_status,
     )
 
 
 def make_plan(
     codebase: Codebase,
     view: SnapshotView | None,
-    source: Source,
+    source: SourceTree,
     options: SyncOptions,
     *,
     compare_all: bool = False,
@@ -98,24 +103,26 @@ def make_plan(
     return replace(plan, write=tuple(work for work in plan.write if options.shard_filter(work.key)))
 
 
-def read_ignore_rules(codebase: Codebase, source: Source, options: SyncOptions) -> bytes | None:
+def read_ignore_rules(codebase: Codebase, source: SourceTree, options: SyncOptions) -> bytes | None:
     if is_commit_only(codebase, options) and isinstance(source, GitSource):
-        entry = source.entry(config.IGNORE_NAME.encode())
-        return source.blob(entry.blob) if entry else None
+        entry = source.find_entry(config.IGNORE_NAME.encode())
+        return source.read_blob(entry.blob) if entry else None
     return read_root_file(codebase.root, config.IGNORE_NAME)
 
 
-def _have_rules_changed(view: SnapshotView, source: Source, rules: bytes | None) -> bool:
+def _have_rules_changed(view: SnapshotView, source: SourceTree, rules: bytes | None) -> bool:
     """Other ignore rules may change the fate of any path."""
     record = view.record(config.IGNORE_NAME)
     present_blob = blob_id(rules, source.algorithm) if rules is not None else None
     return present_blob != (record.blob if record else None)
 
 
-def _has_changed(manifest: Manifest, source: Source) -> bool:
+def _has_changed(manifest: Manifest, source: SourceTree) -> bool:
     """The same files at another commit are a new snapshot too: `indexed_commit` must be true (CS-5)."""
     return (
-        has_moved(manifest.git, source.state) or manifest.git.dirty != source.state.dirty or manifest.degraded
+        has_moved(manifest.git, source.git_state)
+        or manifest.git.dirty != source.git_state.dirty
+        or manifest.degraded
     )
 
 
@@ -129,13 +136,19 @@ def _failure_key(state: GitState) -> tuple[str, str] | None:
 
 
 def compute_ignore_fingerprint(
-    codebase: Codebase, source: Source, options: SyncOptions, parent: Manifest | None, outcome: WriteResult
+    codebase: Codebase,
+    source: SourceTree,
+    options: SyncOptions,
+    parent: Manifest | None,
+    outcome: WriteResult,
 ) -> str:
     """Recomputed only when an ignore file changed: otherwise the parent's still holds (CF-2)."""
     touched = {*outcome.written, *outcome.plan.gone}
     if parent is not None and not any(map(is_rule_file, touched)):
         return parent.ignore_fingerprint
-    rule_files = [item for path, item in source.all().items() if is_rule_file(path) and item.skip is None]
+    rule_files = [
+        item for path, item in source.list_files().items() if is_rule_file(path) and item.skip is None
+    ]
     files = {item.key: content.data for item, content in source.read(rule_files)}
     rules = read_ignore_rules(codebase, source, options)
     if rules is not None:
@@ -143,4 +156,4 @@ def compute_ignore_fingerprint(
     hidden_rules = None if is_commit_only(codebase, options) else read_hidden_git_rules(codebase, source)
     if hidden_rules is not None:
         files[GIT_NAME] = hidden_rules
-    return fingerprint(files)
+    return fingerprint_rules(files)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from gitindex.errors import GitError
-from gitindex.git.repo import Repo, head
-from gitindex.git.status import CLOSED, Dirty, Looking
+from gitindex.git.repo import Repo, read_head
+from gitindex.git.status import UNLISTABLE, DirtyPath, PendingStatus
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
 from gitindex.model.records import OverlayEntry
@@ -27,7 +27,7 @@ class EarlyStatus:
     """A look that began while `snapshot_id` was active."""
 
     snapshot_id: str | None
-    pending: Looking
+    pending: PendingStatus
 
 
 @contextmanager
@@ -49,18 +49,20 @@ def start_status(codebase: Codebase) -> Iterator[EarlyStatus | None]:
 
 def read_status(
     codebase: Codebase, repo: Repo, snapshot_id: str, early_status: EarlyStatus | None
-) -> tuple[str | None, tuple[Dirty, ...]]:
+) -> tuple[str | None, tuple[DirtyPath, ...]]:
     """HEAD's commit and the dirty files, seen since `snapshot_id` was published. Raises GitError."""
     if early_status is None or early_status.snapshot_id != snapshot_id:
         with _start_git_status(codebase, repo) as pending:
-            status = pending.seen
+            status = pending.full_status
     else:
-        status = early_status.pending.seen
-    return status.commit or head(repo).commit, tuple(entry for entry in status.dirty if entry.kind != CLOSED)
+        status = early_status.pending.full_status
+    return status.commit or read_head(repo).commit, tuple(
+        entry for entry in status.dirty if entry.kind != UNLISTABLE
+    )
 
 
 def count_indexed(
-    codebase: Codebase, repo: Repo, dirty: tuple[Dirty, ...], overlay: Mapping[str, OverlayEntry]
+    codebase: Codebase, repo: Repo, dirty: tuple[DirtyPath, ...], overlay: Mapping[str, OverlayEntry]
 ) -> int:
     """How many of them are what the snapshot with this overlay holds. Rather too few than too many."""
     from gitindex.files.safeopen import (
@@ -97,5 +99,5 @@ def _is_rebuilding(codebase: Codebase) -> bool:
     return store_state is not None and store_state.state == "indexing"
 
 
-def _start_git_status(codebase: Codebase, repo: Repo) -> Looking:
-    return Looking(repo, untracked=codebase.settings.index.untracked)
+def _start_git_status(codebase: Codebase, repo: Repo) -> PendingStatus:
+    return PendingStatus(repo, untracked=codebase.settings.index.untracked)
