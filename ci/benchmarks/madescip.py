@@ -36,7 +36,7 @@ def _write(root: Path, index: Path, files: int) -> None:
     dice = random.Random(files)
     (root / ".gitindex.toml").write_text('[embedding]\nprovider = "none"\n')
     (root / "pyproject.toml").write_text('[project]\nname = "made"\nversion = "1.0"\n')
-    head = schema.plain().Index()
+    head = schema.plain_messages().Index()
     head.metadata.tool_info.name = "scip-python"
     head.metadata.tool_info.version = "0.6.6"
     head.metadata.text_document_encoding = schema.UTF8
@@ -48,11 +48,13 @@ def _write(root: Path, index: Path, files: int) -> None:
             (root / path).parent.mkdir(exist_ok=True)
             (root / path).write_text(text)
             # Messages of one type may be concatenated: nothing has to be held whole.
-            handle.write(schema.plain().Index(documents=[document]).SerializeToString())
+            handle.write(schema.plain_messages().Index(documents=[document]).SerializeToString())
 
 
 def _file(dice: random.Random, path: str, number: int) -> tuple[str, object]:
-    document = schema.plain().Document(relative_path=path, language="python", position_encoding=schema.UTF8)
+    document = schema.plain_messages().Document(
+        relative_path=path, language="python", position_encoding=schema.UTF8
+    )
     lines = []
     for row in range(LINES):
         own = (number, row)

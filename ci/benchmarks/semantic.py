@@ -119,12 +119,12 @@ def _opened(root: Path):
 
 def _source(made, index: Path, scope=None):
     from gitindex.semantic.checkout import BlobReader
-    from gitindex.semantic.importer import Source
+    from gitindex.semantic.importer import ImportSource
 
     context = max((c for c in made.contexts() if c.language == "python"), key=lambda c: len(c.files))
     owned = {path: made._blobs[path] for path in context.files}
     about = {"tool": "scip-python", "version": "0.6.6", "commit": made.commit, "inputs": ""}
-    return Source(
+    return ImportSource(
         index, "", context, owned, BlobReader(owned, made.objects, 10**7), scope, about, repo=made.repo
     )
 
@@ -140,7 +140,9 @@ def _index(root: Path, target: Path) -> dict:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
         copy = checkout.check_out(made.objects, made.tree, work / "checkout", max_bytes=10**7)
-        done = indexer_run.index(indexer_for("python"), made._described(context, copy, work), made.bench)
+        done = indexer_run.index(
+            indexer_for("python"), made._describe_run(context, copy, work), made.settings
+        )
         done.output.rename(target)
         shutil.rmtree(work)
     return {"seconds": done.seconds}
@@ -165,14 +167,14 @@ def _decode(_root: Path, index: Path) -> dict:
 def _place(root: Path, index: Path) -> dict:
     """What an import decodes: every occurrence placed in its file's text and weighed against its symbol."""
     from gitindex.scip.reader import IndexFile
-    from gitindex.semantic.decode import Decoded
+    from gitindex.semantic.decode import DecodedIndex
 
     _, made = _opened(root)
     with made:
         source = _source(made, index)
         started = _clock()
         with IndexFile(index) as file:
-            count = sum(len(doc.occurrences) for doc in Decoded(file, source.read).documents())
+            count = sum(len(doc.occurrences) for doc in DecodedIndex(file, source.read).documents())
     return {**_spent(started), "occurrences": count}
 
 
@@ -200,7 +202,7 @@ def _deltas(root: Path, index: Path) -> dict:
     from gitindex.scip import schema
     from gitindex.scip.reader import IndexFile
     from gitindex.semantic.importer import import_documents
-    from gitindex.semantic.refresh_scope import scope
+    from gitindex.semantic.refresh_scope import canonical_scope
 
     codebase, made = _opened(root)
     with made:
@@ -215,12 +217,14 @@ def _deltas(root: Path, index: Path) -> dict:
             part = some[number * DELTA_FILES : (number + 1) * DELTA_FILES]
             for document in part:
                 del document.occurrences[-1]
-            message = schema.plain().Index(documents=part)
+            message = schema.plain_messages().Index(documents=part)
             message.metadata.tool_info.name = "scip-python"
             small = index.with_suffix(".delta")
             small.write_bytes(message.SerializeToString())
             files = tuple(document.relative_path for document in part)
-            done = import_documents(codebase.layout, _source(made, small, scope(files=files)), lambda: None)
+            done = import_documents(
+                codebase.layout, _source(made, small, canonical_scope(files=files)), lambda: None
+            )
             written.append(done.written)
     return {"segments": DELTAS, "written": written}
 
@@ -257,7 +261,7 @@ def _refs(root: Path, _index: Path, samples: str) -> dict:
 
 def _states(root: Path, _index: Path) -> dict:
     """Every file depends on the next and on one far away; one of them changed its interface, so all are stale."""
-    from gitindex.semantic.file_state import FileFacts, Graph
+    from gitindex.semantic.file_state import DependencyGraph, FileFacts
     from gitindex.view.snapshot import open_active
 
     names = [f"src/file{number}.py" for number in range(STATE_FILES)]
@@ -266,7 +270,7 @@ def _states(root: Path, _index: Path) -> dict:
         name: [names[(at + 1) % STATE_FILES], names[at * 7 % STATE_FILES]] for at, name in enumerate(names)
     }
     started = _clock()
-    found = Graph(facts, depends).states(names)
+    found = DependencyGraph(facts, depends).file_states(names)
     spent = _spent(started)
     assert sum(state.freshness == "stale" for state in found.values()) == STATE_FILES - 1
     codebase, _ = _opened(root)

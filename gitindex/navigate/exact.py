@@ -120,7 +120,7 @@ class ExactFacts:
             document = self.load_document(path)
             for row in document.definitions:
                 if document.symbol_for(row[0]) == symbol and row[9] >= 0:
-                    infos = describe.read(self.scip.hover(path))
+                    infos = describe.parse_descriptions(self.scip.hover(path))
                     if row[9] < len(infos):
                         return _render_hover(describe.describe(name, infos[row[9]])._asdict(), name)
         stored = None if symbol.is_local else self.scip.external_hover(symbol.hash)
@@ -143,7 +143,7 @@ class ExactFacts:
         path, line, column = place
         last = chain[-1].name or path.rpartition("/")[2]
         names = [item.name for item in chain if item.suffix not in _NAMELESS] or [last]
-        kind = kind_of(0, name, symbol_grammar.tail(name))
+        kind = kind_of(0, name, symbol_grammar.parse_last_descriptor(name))
         return DefinitionSite(
             path,
             language,

@@ -16,7 +16,7 @@ from gitindex.navigate.layer import Calls, Edge, PathFilter, Reference, Referenc
 from gitindex.navigate.syntactic_layer import SYNTACTIC, TEXT, SyntacticLayer
 from gitindex.navigate.text import Texts
 from gitindex.scip.fact_postings import DEMOTED, EXACT, IMPORT, QUALITY_SHIFT
-from gitindex.semantic.edges import Rows, call_edges
+from gitindex.semantic.edges import DocumentRows, find_call_edges
 from gitindex.view.exact_facts import SymbolPosition
 from gitindex.view.snapshot import SnapshotView
 
@@ -183,9 +183,9 @@ class ExactLayer:
         sites = self._sites_inside(definition)
         answer = Calls()
         document = self.exact.load_document(definition.path)
-        rows = Rows(document.hashes, document.occurrences, document.definitions)
+        rows = DocumentRows(document.hashes, document.occurrences, document.definitions)
         callees_by_place: dict[tuple[int, int], list[int]] = {}
-        for edge in call_edges(rows, [(site.line, site.column) for site in sites]):
+        for edge in find_call_edges(rows, [(site.line, site.column) for site in sites]):
             callees_by_place.setdefault((edge.line, edge.column), []).append(edge.callee)
         resolved_places = {
             place

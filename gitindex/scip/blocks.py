@@ -12,12 +12,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-SIZE = 16  # small enough that several share a page
+KEYS_PER_BLOCK = 16  # small enough that several share a page
 WIDE = 0x8000
 HEAD = struct.Struct("<H")
 
 
-class _Opened(NamedTuple):
+class _BlockHeader(NamedTuple):
     keys: tuple[int, ...]
     ends: tuple[int, ...]
     values: int  # where they start
@@ -25,24 +25,24 @@ class _Opened(NamedTuple):
 
 def find(block: bytes, key: int) -> bytes | None:
     """The value of one key."""
-    keys, ends, values = _open(block)
-    at = bisect_left(keys, key)
-    if at == len(keys) or keys[at] != key:
+    keys, ends, values = _parse_header(block)
+    index = bisect_left(keys, key)
+    if index == len(keys) or keys[index] != key:
         return None
-    return block[values + (ends[at - 1] if at else 0) : values + ends[at]]
+    return block[values + (ends[index - 1] if index else 0) : values + ends[index]]
 
 
 def items(block: bytes) -> Iterator[tuple[int, bytes]]:
-    keys, ends, values = _open(block)
+    keys, ends, values = _parse_header(block)
     start = 0
     for key, end in zip(keys, ends, strict=True):
         yield key, block[values + start : values + end]
         start = end
 
 
-def _open(block: bytes) -> _Opened:
+def _parse_header(block: bytes) -> _BlockHeader:
     (head,) = HEAD.unpack_from(block)
     count, ends = head & ~WIDE, struct.Struct(f"<{head & ~WIDE}{'I' if head & WIDE else 'H'}")
-    at = HEAD.size + 8 * count
+    ends_offset = HEAD.size + 8 * count
     keys = struct.unpack_from(f"<{count}q", block, HEAD.size)
-    return _Opened(keys, ends.unpack_from(block, at), at + ends.size)
+    return _BlockHeader(keys, ends.unpack_from(block, ends_offset), ends_offset + ends.size)

@@ -51,15 +51,15 @@ class FileBlob(NamedTuple):
     start: int
 
 
-def name_of(blob: bytes) -> int:
+def read_name_number(blob: bytes) -> int:
     """The number of a symbol's name."""
-    return next(varints(blob))
+    return next(iter_varints(blob))
 
 
 def unpack_symbol(blob: bytes) -> Iterator[Posting]:
     file = line = 0
     flags = READ
-    numbers = varints(blob)
+    numbers = iter_varints(blob)
     next(numbers)
     for head in numbers:
         if head & 2:
@@ -72,16 +72,16 @@ def unpack_symbol(blob: bytes) -> Iterator[Posting]:
 
 
 def open_file(blob: bytes) -> FileBlob:
-    numbers = varints(blob)
+    numbers = iter_varints(blob)
     counts = next(numbers), next(numbers), next(numbers)
     start = sum(max(1, (count.bit_length() + 6) // 7) for count in counts)
     hashes = struct.unpack_from(f"<{counts[0]}q", blob, start)
     return FileBlob(hashes, counts[1], counts[2], blob, start + 8 * counts[0])
 
 
-def occurrences_of(file: FileBlob) -> Iterator[Occurrence]:
+def unpack_occurrences(file: FileBlob) -> Iterator[Occurrence]:
     line = column = 0
-    numbers = varints(file.packed, file.start)
+    numbers = iter_varints(file.packed, file.start)
     for step in numbers:
         column = next(numbers) if step else column + next(numbers)
         line += step
@@ -95,21 +95,24 @@ def occurrences_of(file: FileBlob) -> Iterator[Occurrence]:
 
 def unpack_definitions(blob: bytes) -> Iterator[tuple[int, ...]]:
     line = 0
-    numbers = varints(blob)
+    numbers = iter_varints(blob)
     for symbol in numbers:
         line += next(numbers)
-        column, height, end_column, back = next(numbers), next(numbers), next(numbers), next(numbers)
-        start, around = line - back + 1 if back <= AHEAD else line + back - 1 - AHEAD, (0, 0, 0, 0)
-        if back:
-            start_column, reach = next(numbers), next(numbers)
-            around = (start, start_column, start + reach, next(numbers))
-        yield (symbol, line, column, line + height, end_column, *around, next(numbers) - 1)
+        column, height, end_column, lines_back = next(numbers), next(numbers), next(numbers), next(numbers)
+        enclosing_start, enclosing = (
+            line - lines_back + 1 if lines_back <= AHEAD else line + lines_back - 1 - AHEAD,
+            (0, 0, 0, 0),
+        )
+        if lines_back:
+            start_column, enclosing_height = next(numbers), next(numbers)
+            enclosing = (enclosing_start, start_column, enclosing_start + enclosing_height, next(numbers))
+        yield (symbol, line, column, line + height, end_column, *enclosing, next(numbers) - 1)
 
 
-def varints(blob: bytes, at: int = 0) -> Iterator[int]:
+def iter_varints(blob: bytes, offset: int = 0) -> Iterator[int]:
     """Every number of a blob, from an offset on."""
     value = shift = 0
-    for byte in memoryview(blob)[at:]:
+    for byte in memoryview(blob)[offset:]:
         if byte < 128:
             yield value | byte << shift
             value = shift = 0

@@ -4,9 +4,9 @@ descriptor.
 
 from __future__ import annotations
 
-from gitindex.scip.symbol_grammar import Tail, tail
+from gitindex.scip.symbol_grammar import LastDescriptor, parse_last_descriptor
 
-_BY_NUMBER = {
+_KIND_NUMBERS = {
     "class": (7, 20, 33, 75),
     "method": (9, 18, 26, 45, 66, 67, 68, 69, 70, 71, 72, 74, 76, 80),
     "function": (17, 34),
@@ -22,8 +22,8 @@ _BY_NUMBER = {
     "variable": (61, 82),
     "parameter": (27, 37, 38, 44, 52),
 }
-_NUMBERS = {number: kind for kind, numbers in _BY_NUMBER.items() for number in numbers}
-_BY_SUFFIX = {
+_KIND_BY_NUMBER = {number: kind for kind, numbers in _KIND_NUMBERS.items() for number in numbers}
+_KIND_BY_SUFFIX = {
     "namespace": "module",
     "meta": "module",
     "type": "class",
@@ -33,15 +33,15 @@ _BY_SUFFIX = {
 }
 
 
-def kind_of(number: int, symbol: bytes, last: Tail | None) -> str:
+def kind_of(number: int, symbol: bytes, last: LastDescriptor | None) -> str:
     """`symbol` and its last descriptor; a local without a number is a variable."""
-    known = _NUMBERS.get(number)
-    if known or last is None:
-        return known or "variable"
-    if last.suffix in _BY_SUFFIX:
-        return _BY_SUFFIX[last.suffix]
-    parent = tail(symbol[: last.start])
-    inside = parent is not None and parent.suffix == "type"
+    kind = _KIND_BY_NUMBER.get(number)
+    if kind or last is None:
+        return kind or "variable"
+    if last.suffix in _KIND_BY_SUFFIX:
+        return _KIND_BY_SUFFIX[last.suffix]
+    parent = parse_last_descriptor(symbol[: last.start])
+    in_type = parent is not None and parent.suffix == "type"
     if last.suffix == "method":
-        return "method" if inside else "function"
-    return "field" if inside else "variable"
+        return "method" if in_type else "function"
+    return "field" if in_type else "variable"

@@ -21,7 +21,7 @@ _BREAKS_UNICODE = re.compile(rb"\r\n|\r|\n|\xe2\x80[\xa8\xa9]")
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class PositionRules:
     """How one tool counts."""
 
     encoding: int
@@ -29,17 +29,17 @@ class Rules:
     bom_is_column: bool = False
 
 
-def simple(data: bytes, rules: Rules) -> bool:
+def has_plain_lines(data: bytes, rules: PositionRules) -> bool:
     """Whether the tool's lines are our lines and nothing but columns can differ."""
     if data.startswith(_BOM) or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
         return False
     return not (rules.unicode_breaks and (b"\xe2\x80\xa8" in data or b"\xe2\x80\xa9" in data))
 
 
-class Text:
+class SourceText:
     """One file's bytes with both line tables."""
 
-    def __init__(self, data: bytes, rules: Rules) -> None:
+    def __init__(self, data: bytes, rules: PositionRules) -> None:
         self.data = data
         self.rules = rules
         pattern = _BREAKS_UNICODE if rules.unicode_breaks else _BREAKS
@@ -47,26 +47,26 @@ class Text:
         first = len(_BOM) if data.startswith(_BOM) and not rules.bom_is_column else 0
         self._starts = [first, *[end for _, end in breaks]]
         self._ends = [*[start for start, _ in breaks], len(data)]
-        self._ours = [0, *accumulate([len(line) + 1 for line in data.split(b"\n")[:-1]])]
+        self._lf_starts = [0, *accumulate([len(line) + 1 for line in data.split(b"\n")[:-1]])]
 
-    def offset(self, line: int, column: int) -> int | None:
+    def offset_of(self, line: int, column: int) -> int | None:
         """Byte offset of a zero-based position in the tool's units; None outside the text."""
         if not 0 <= line < len(self._starts) or column < 0:
             return None
         start, end = self._starts[line], self._ends[line]
-        width = _width(self.data[start:end], column, self.rules.encoding)
+        width = _count_bytes(self.data[start:end], column, self.rules.encoding)
         return None if width is None else start + width
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def position_of(self, offset: int) -> tuple[int, int]:
         """1-based line and code point column of a byte offset."""
-        line = bisect_right(self._ours, offset)
-        start = self._ours[line - 1]
+        line = bisect_right(self._lf_starts, offset)
+        start = self._lf_starts[line - 1]
         if line == 1 and self.data.startswith(_BOM):
             start = min(offset, len(_BOM))
         return line, len(self.data[start:offset].decode("utf-8", "replace")) + 1
 
 
-def _width(line: bytes, column: int, encoding: int) -> int | None:
+def _count_bytes(line: bytes, column: int, encoding: int) -> int | None:
     """Bytes that the first `column` units of `line` take; None when the line is shorter."""
     if encoding == UTF8 or line[: column + 1].isascii():
         return column if column <= len(line) else None

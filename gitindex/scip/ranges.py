@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from gitindex.scip import schema
 
 Ints = npt.NDArray[np.int64]
-_BAD = (-1, -1, -1, -1)
+_UNREADABLE = (-1, -1, -1, -1)
 _LONGEST_VARINT = 10
 
 
@@ -31,28 +31,28 @@ class Ranges(NamedTuple):
 
 def decode_all(packed: Sequence[bytes], single: Sequence[bytes], multi: Sequence[bytes]) -> Ranges:
     """Typed ranges win over packed ones (the packed fields are deprecated)."""
-    out = _packed(packed)
+    ranges = _decode_packed(packed)
     if any(single) or any(multi):
-        for at, (one, many) in enumerate(zip(single, multi, strict=True)):
-            if one or many:
-                for column, value in zip(out, _typed(one, many), strict=True):
-                    column[at] = value
-    return out
+        for index, (single_bytes, multi_bytes) in enumerate(zip(single, multi, strict=True)):
+            if single_bytes or multi_bytes:
+                for column, value in zip(ranges, _decode_typed(single_bytes, multi_bytes), strict=True):
+                    column[index] = value
+    return ranges
 
 
 def decode_spans(buffer: npt.NDArray[np.uint8], starts: Ints, sizes: Ints) -> Ranges:
     """Packed ranges that lie in a buffer, by where each starts and how many bytes it has."""
     bounds = np.cumsum(sizes)
     total = int(bounds[-1]) if len(bounds) else 0
-    return _decode(buffer[np.arange(total) + np.repeat(starts - bounds + sizes, sizes)], bounds)
+    return _decode_ranges(buffer[np.arange(total) + np.repeat(starts - bounds + sizes, sizes)], bounds)
 
 
-def _packed(packed: Sequence[bytes]) -> Ranges:
+def _decode_packed(packed: Sequence[bytes]) -> Ranges:
     joined = np.frombuffer(b"".join(packed), dtype=np.uint8)
-    return _decode(joined, np.cumsum(np.fromiter(map(len, packed), dtype=np.int64, count=len(packed))))
+    return _decode_ranges(joined, np.cumsum(np.fromiter(map(len, packed), dtype=np.int64, count=len(packed))))
 
 
-def _decode(joined: npt.NDArray[np.uint8], bounds: Ints) -> Ranges:
+def _decode_ranges(joined: npt.NDArray[np.uint8], bounds: Ints) -> Ranges:
     """Ranges that lie end to end; `bounds` is where each ends."""
     count = len(bounds)
     last = np.flatnonzero(joined < 128)  # the byte that ends each varint
@@ -60,36 +60,38 @@ def _decode(joined: npt.NDArray[np.uint8], bounds: Ints) -> Ranges:
     stops = np.searchsorted(last, bounds - 1, side="right")
     starts = np.concatenate(([0], stops[:-1])) if count else stops
     sizes = stops - starts
-    values = np.concatenate((_values(joined, last), np.zeros(4, np.int64), np.full(4, -1)))
-    known = len(values) - 8
+    values = np.concatenate((_decode_varints(joined, last), np.zeros(4, np.int64), np.full(4, -1)))
+    value_count = len(values) - 8
     # No range at all is the start of the file (a typed range of zeros has no bytes); two or five numbers are
     # bad.
-    at = np.where((sizes == 3) | (sizes == 4), starts, np.where(sizes == 0, known, known + 4))
-    three = sizes == 3
-    line, column = values[at], values[at + 1]
-    third, fourth = values[at + 2], values[np.minimum(at + 3, len(values) - 1)]
-    return Ranges(line, column, np.where(three, line, third), np.where(three, third, fourth))
+    first_value = np.where(
+        (sizes == 3) | (sizes == 4), starts, np.where(sizes == 0, value_count, value_count + 4)
+    )
+    has_three = sizes == 3
+    line, column = values[first_value], values[first_value + 1]
+    third, fourth = values[first_value + 2], values[np.minimum(first_value + 3, len(values) - 1)]
+    return Ranges(line, column, np.where(has_three, line, third), np.where(has_three, third, fourth))
 
 
-def _values(joined: npt.NDArray[np.uint8], last: Ints) -> Ints:
+def _decode_varints(joined: npt.NDArray[np.uint8], last: Ints) -> Ints:
     values = joined[last].astype(np.int64)
     width = np.diff(last, prepend=-1)
     # Ten-byte varints are negative numbers: no such line exists, so wrapping is enough.
     for step in range(1, _LONGEST_VARINT):
-        at = np.flatnonzero(width > step)
-        if not len(at):
+        longer = np.flatnonzero(width > step)
+        if not len(longer):
             break
-        values[at] = values[at] << 7 | joined[last[at] - step] & 127
+        values[longer] = values[longer] << 7 | joined[last[longer] - step] & 127
     return values
 
 
-def _typed(single: bytes, multi: bytes) -> tuple[int, int, int, int]:
-    messages: Any = schema.plain()
+def _decode_typed(single: bytes, multi: bytes) -> tuple[int, int, int, int]:
+    messages: Any = schema.plain_messages()
     try:
         if multi:
-            many = messages.MultiLine.FromString(multi)
-            return many.start_line, many.start, many.end_line, many.end
-        one = messages.SingleLine.FromString(single)
+            multi_line = messages.MultiLine.FromString(multi)
+            return multi_line.start_line, multi_line.start, multi_line.end_line, multi_line.end
+        single_line = messages.SingleLine.FromString(single)
     except DecodeError:
-        return _BAD
-    return one.line, one.start, one.line, one.end
+        return _UNREADABLE
+    return single_line.line, single_line.start, single_line.line, single_line.end

@@ -20,8 +20,8 @@ from gitindex.scip import schema
 
 _METADATA, _DOCUMENT, _EXTERNAL = 1, 2, 3
 _LENGTH_DELIMITED = 2
-_FORGET_BYTES = 4 * 1024 * 1024
-_SKIPPABLE = {1: 8, 5: 4}  # fixed64, fixed32
+_RELEASE_BYTES = 4 * 1024 * 1024
+_FIXED_SIZES = {1: 8, 5: 4}  # fixed64, fixed32
 
 
 class Tool(NamedTuple):
@@ -32,7 +32,7 @@ class Tool(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ScipLayout:
     """Where the parts of the file lie; half-open byte spans."""
 
     metadata: tuple[tuple[int, int], ...]
@@ -41,51 +41,51 @@ class Layout:
     truncated: bool
 
 
-def walk(data: bytes | mmap.mmap) -> Layout:
+def scan_parts(data: bytes | mmap.mmap) -> ScipLayout:
     """Spans of all complete top-level parts, and whether the file ends in the middle of one."""
     spans: dict[int, list[tuple[int, int]]] = {_METADATA: [], _DOCUMENT: [], _EXTERNAL: []}
-    at, size, truncated = 0, len(data), False
-    while at < size:
-        step = _part(data, at, size)
-        if step is None:
+    offset, size, truncated = 0, len(data), False
+    while offset < size:
+        part = _read_part(data, offset, size)
+        if part is None:
             truncated = True
             break
-        number, start, at = step
+        number, start, offset = part
         if number in spans:
-            spans[number].append((start, at))
-    return Layout(
+            spans[number].append((start, offset))
+    return ScipLayout(
         tuple(spans[_METADATA]), tuple(spans[_DOCUMENT]), tuple(spans[_EXTERNAL]), truncated=truncated
     )
 
 
-def _part(data: bytes | mmap.mmap, at: int, size: int) -> tuple[int, int, int] | None:
-    """(field number, start, end) of the part at `at`; None when it is cut off or not protobuf."""
-    tag = _varint(data, at, size)
+def _read_part(data: bytes | mmap.mmap, offset: int, size: int) -> tuple[int, int, int] | None:
+    """(field number, start, end) of the part at `offset`; None when it is cut off or not protobuf."""
+    tag = _read_varint(data, offset, size)
     if tag is None:
         return None
-    number, wire, at = tag[0] >> 3, tag[0] & 7, tag[1]
+    number, wire, offset = tag[0] >> 3, tag[0] & 7, tag[1]
     if number == 0:
         return None
     if wire == _LENGTH_DELIMITED:
-        length = _varint(data, at, size)
+        length = _read_varint(data, offset, size)
         if length is None or length[1] + length[0] > size:
             return None
         return number, length[1], length[1] + length[0]
     if wire == 0:
-        value = _varint(data, at, size)
-        return None if value is None else (0, at, value[1])
-    end = at + _SKIPPABLE.get(wire, size)
-    return (0, at, end) if end <= size else None
+        value = _read_varint(data, offset, size)
+        return None if value is None else (0, offset, value[1])
+    end = offset + _FIXED_SIZES.get(wire, size)
+    return (0, offset, end) if end <= size else None
 
 
-def _varint(data: bytes | mmap.mmap, at: int, size: int) -> tuple[int, int] | None:
+def _read_varint(data: bytes | mmap.mmap, offset: int, size: int) -> tuple[int, int] | None:
     value = shift = 0
-    while at < size and shift < 64:
-        byte = data[at]
-        at += 1
+    while offset < size and shift < 64:
+        byte = data[offset]
+        offset += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, at
+            return value, offset
         shift += 7
     return None
 
@@ -103,9 +103,9 @@ class IndexFile:
                 )
         except OSError as error:
             raise ExactFactsError(f"no readable SCIP file at {path.name}: {error.strerror}") from error
-        self.layout = walk(self._map)
+        self.layout = scan_parts(self._map)
         self.truncated = self.layout.truncated
-        self._touched = _FORGET_BYTES
+        self._bytes_since_release = _RELEASE_BYTES
 
     def __enter__(self) -> IndexFile:
         return self
@@ -118,7 +118,7 @@ class IndexFile:
 
     def tool(self) -> Tool:
         """Who wrote the file; later metadata parts override earlier ones, as protobuf merges them."""
-        message = schema.plain().Metadata()
+        message = schema.plain_messages().Metadata()
         for start, end in self.layout.metadata:
             try:
                 message.MergeFromString(self._map[start:end])
@@ -129,23 +129,23 @@ class IndexFile:
 
     def documents(self, messages: Any = None) -> Iterator[Any]:
         """Parsed documents, one at a time, of the plain schema unless another rendering is given."""
-        yield from self._parse(self.layout.documents, (messages or schema.plain()).Document)
+        yield from self._parse(self.layout.documents, (messages or schema.plain_messages()).Document)
 
     def document(self, span: tuple[int, int], messages: Any) -> Any:
         """One document by its span; None, and one more damaged, when it does not parse."""
         return next(self._parse((span,), messages.Document), None)
 
-    def path_in(self, span: tuple[int, int]) -> bytes:
+    def read_path(self, span: tuple[int, int]) -> bytes:
         """The path a document gives itself, without reading more of it where the path comes first."""
-        part = _part(self._map, *span)
+        part = _read_part(self._map, *span)
         if part is not None and part[0] == 1:
             return bytes(self._map[part[1] : part[2]])
-        found = self.document(span, schema.wire())
-        return b"" if found is None else bytes(found.relative_path)
+        message = self.document(span, schema.wire_messages())
+        return b"" if message is None else bytes(message.relative_path)
 
     def externals(self, messages: Any = None) -> Iterator[Any]:
         """Symbols of other packages that the tool described."""
-        yield from self._parse(self.layout.externals, (messages or schema.plain()).SymbolInformation)
+        yield from self._parse(self.layout.externals, (messages or schema.plain_messages()).SymbolInformation)
 
     def _parse(self, spans: tuple[tuple[int, int], ...], message: Any) -> Iterator[Any]:
         for start, end in spans:
@@ -158,8 +158,8 @@ class IndexFile:
 
     def _read(self, start: int, end: int) -> bytes:
         """Pages once read would stay in this process's memory: now and then all are given back."""
-        self._touched += end - start
-        if self._touched > _FORGET_BYTES and isinstance(self._map, mmap.mmap):
+        self._bytes_since_release += end - start
+        if self._bytes_since_release > _RELEASE_BYTES and isinstance(self._map, mmap.mmap):
             self._map.madvise(mmap.MADV_DONTNEED)
-            self._touched = 0
+            self._bytes_since_release = 0
         return self._map[start:end]

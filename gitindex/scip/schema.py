@@ -1,7 +1,7 @@
 """The SCIP schema as a table of field numbers, turned into protobuf classes at run time.
 
 No package on the registry binds the right schema, and a generated file would be ours to keep in step; a table
-of the fields we read is neither. Renderings of the same table: `plain` has the types a person expects, `raw`
+of the fields we read is neither. Renderings of the same table: `plain_messages` has the types a person expects, `raw_messages`
 declares strings and packed integers as bytes (the wire is the same), which skips UTF-8 decoding and one
 container object per occurrence. Unknown fields are ignored, so newer producers stay readable.
 """
@@ -84,19 +84,19 @@ UTF8, UTF16, UTF32 = 1, 2, 3
 
 
 @cache
-def plain() -> SimpleNamespace:
+def plain_messages() -> SimpleNamespace:
     """Message classes with the types of the specification."""
     return _build("scip", raw=False)
 
 
 @cache
-def wire() -> SimpleNamespace:
-    """Like `raw`, with each occurrence of a document left as the bytes of its message."""
+def wire_messages() -> SimpleNamespace:
+    """Like `raw_messages`, with each occurrence of a document left as the bytes of its message."""
     return _build("scipwire", raw=True, occurrences_as_bytes=True)
 
 
 @cache
-def raw() -> SimpleNamespace:
+def raw_messages() -> SimpleNamespace:
     """The same wire format, strings, packed integers and typed ranges left as bytes."""
     return _build("scipraw", raw=True)
 
@@ -110,14 +110,14 @@ def _build(package: str, *, raw: bool, occurrences_as_bytes: bool = False) -> Si
         )
     file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
     for message, fields in _TABLE.items():
-        made = file.message_type.add(name=message)
+        descriptor = file.message_type.add(name=message)
         for name, (number, kind) in fields.items():
             if name == "occurrences" and occurrences_as_bytes:
                 kind = "string*"
-            _add_field(made, package, name, number, kind, raw)
+            _add_field(descriptor, package, name, number, kind, raw)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return SimpleNamespace(**{name: _message(pool, f"{package}.{name}") for name in _TABLE})
+    return SimpleNamespace(**{name: _message_class(pool, f"{package}.{name}") for name in _TABLE})
 
 
 def _add_field(
@@ -137,5 +137,5 @@ def _add_field(
     field.label = _FIELD.LABEL_REPEATED if repeated else _FIELD.LABEL_OPTIONAL
 
 
-def _message(pool: descriptor_pool.DescriptorPool, name: str) -> Any:
+def _message_class(pool: descriptor_pool.DescriptorPool, name: str) -> Any:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(name))

@@ -5,19 +5,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
-BLOCK = 128
+NAMES_PER_BLOCK = 128
 _MAX_BLOCK_BYTES = 64 * 1024 * 1024
 
 
 def pack_names(names: Sequence[bytes]) -> Iterator[bytes]:
-    """Blocks of `BLOCK` names each, lengths before texts; give them sorted, for size."""
+    """Blocks of `NAMES_PER_BLOCK` names each, lengths before texts; give them sorted, for size."""
     import zstandard
 
     compressor = zstandard.ZstdCompressor(level=6)
-    for at in range(0, len(names), BLOCK):
-        part = names[at : at + BLOCK]
-        sizes = struct.pack(f"<{len(part)}I", *map(len, part))
-        yield compressor.compress(b"".join([len(part).to_bytes(2, "little"), sizes, *part]))
+    for start in range(0, len(names), NAMES_PER_BLOCK):
+        batch = names[start : start + NAMES_PER_BLOCK]
+        sizes = struct.pack(f"<{len(batch)}I", *map(len, batch))
+        yield compressor.compress(b"".join([len(batch).to_bytes(2, "little"), sizes, *batch]))
 
 
 def unpack_names(block: bytes) -> list[bytes]:
@@ -25,9 +25,9 @@ def unpack_names(block: bytes) -> list[bytes]:
 
     data = zstandard.ZstdDecompressor().decompress(block, max_output_size=_MAX_BLOCK_BYTES)
     count = int.from_bytes(data[:2], "little")
-    at = 2 + 4 * count
-    out = []
+    offset = 2 + 4 * count
+    texts = []
     for size in struct.unpack_from(f"<{count}I", data, 2):
-        out.append(data[at : at + size])
-        at += size
-    return out
+        texts.append(data[offset : offset + size])
+        offset += size
+    return texts

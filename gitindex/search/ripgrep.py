@@ -43,7 +43,7 @@ def matching(
                 done = process.run([*command, *batch], cwd=root, environment={}, log=log, caps=_CAPS)
             except ExactFactsError:
                 return None
-            if done.stopped or done.exit_code not in (_FOUND, _NOTHING):
+            if done.stop_reason or done.exit_code not in (_FOUND, _NOTHING):
                 return None
             found |= {
                 name.removeprefix("./") for name in log.read_bytes().decode("utf-8", "replace").split("\0")

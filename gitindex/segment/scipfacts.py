@@ -291,7 +291,11 @@ class ScipFacts:
 
     def name(self, symbol: int) -> bytes | None:
         packed_positions = self._find_in_block("scip_symbols", "hash", symbol)
-        return None if packed_positions is None else self._read_name(fact_postings.name_of(packed_positions))
+        return (
+            None
+            if packed_positions is None
+            else self._read_name(fact_postings.read_name_number(packed_positions))
+        )
 
     def names(self) -> Iterator[tuple[int, bytes]]:
         """Hash and string of every symbol."""
@@ -305,7 +309,9 @@ class ScipFacts:
         return (
             []
             if packed_numbers is None
-            else [self._read_name(number) for number in accumulate(fact_postings.varints(packed_numbers))]
+            else [
+                self._read_name(number) for number in accumulate(fact_postings.iter_varints(packed_numbers))
+            ]
         )
 
     def find_links(self, target: int) -> list[tuple[int, int, int]]:
@@ -335,7 +341,7 @@ class ScipFacts:
         return b"" if row is None else row[0]
 
     def _read_name(self, number: int) -> bytes:
-        block, offset = divmod(number, symbol_strings.BLOCK)
+        block, offset = divmod(number, symbol_strings.NAMES_PER_BLOCK)
         if block not in self._name_blocks:
             row = self._fetch_one("SELECT data FROM scip_names WHERE block = ?", block)
             self._name_blocks[block] = symbol_strings.unpack_names(row[0]) if row else []

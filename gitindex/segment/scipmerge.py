@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gitindex.scip import fact_postings
-from gitindex.scip.symbol_grammar import hash64, tail_name
+from gitindex.scip.symbol_grammar import hash64, parse_last_name
 from gitindex.segment.scipfacts import DocumentHeader, ScipFacts, ScipWriter, StorableDocument
 
 
@@ -34,7 +34,7 @@ def merge(
         for header in documents:
             packed = facts.read_packed(header)
             file_blob = fact_postings.open_file(packed.occurrences)
-            rows = np.array(list(fact_postings.occurrences_of(file_blob)), np.int32).reshape(-1, 6)
+            rows = np.array(list(fact_postings.unpack_occurrences(file_blob)), np.int32).reshape(-1, 6)
             positions = rows[rows[:, 0] < len(file_blob.hashes)][:, [0, 1, 2, 5]]
             storable = StorableDocument(packed, np.array(file_blob.hashes, np.int64), positions)
             writer.add(storable, blob=header.blob, context=header.context, syntax=header.syntax)
@@ -43,7 +43,7 @@ def merge(
         external_hovers.update(facts.external_hovers())
     for header in hidden_documents:
         writer.add_tombstone(header.path, header.context)
-    keys = [hash64(tail_name(text)) for text in names_by_hash.values()]
+    keys = [hash64(parse_last_name(text)) for text in names_by_hash.values()]
     hashes = np.fromiter(names_by_hash, np.int64, len(names_by_hash))
     symbols = SymbolColumns(hashes, list(names_by_hash.values()), np.array(keys, np.int64))
     writer.finish([symbols], external_hovers.items())

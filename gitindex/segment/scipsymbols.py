@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gitindex.scip import blocks, packing
 
-_PIECE_SYMBOLS = 256 * blocks.SIZE  # symbols whose arrays fit the processor's cache
+_PIECE_SYMBOLS = 256 * blocks.KEYS_PER_BLOCK  # symbols whose arrays fit the processor's cache
 _ROW_BITS = 32  # bits
 Hashes = npt.NDArray[np.int64]
 # A document's number, its symbols, and rows of number within them, line, column, flags.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from gitindex.scip.symbol_grammar import Tail, tail
+from gitindex.scip.symbol_grammar import LastDescriptor, parse_last_descriptor
 
 _KEYWORDS = frozenset(
     b"self this super Self cls base crate default new constructor module exports require init "
@@ -26,7 +26,7 @@ _AS = re.compile(
     rb"as(?<!\was)\s+([\w$]+)"
 )  # as \bas, but what starts with letters is found several times quicker
 _BEFORE_AS = re.compile(rb"([\w$]+)[\s)*]*$")
-_LOOK_BACK = 200
+_MAX_LOOKBACK_BYTES = 200
 
 
 class Aliases:
@@ -36,74 +36,80 @@ class Aliases:
         self._source = source
         self._renames: dict[bytes, set[bytes]] | None = None
 
-    def explain(self, text: bytes, last: Tail, scheme: bytes) -> bool:
+    def explains(self, text: bytes, last: LastDescriptor, scheme: bytes) -> bool:
         """Whether the file says that `text` stands for `last`."""
         if not _WORD.fullmatch(text):
             return False
-        names = self._read().get(text, ())
-        module = last.suffix in ("namespace", "meta")
-        if last.name in names or (module and names):
+        names = self._read_renames().get(text, ())
+        is_module = last.suffix in ("namespace", "meta")
+        if last.name in names or (is_module and names):
             return True
-        return scheme != b"scip-python" and self._declared(re.escape(text), re.escape(last.name), module)
+        return scheme != b"scip-python" and self._is_declared(
+            re.escape(text), re.escape(last.name), is_module
+        )
 
-    def _read(self) -> dict[bytes, set[bytes]]:
+    def _read_renames(self) -> dict[bytes, set[bytes]]:
         """alias → names for every `name as alias` (Python, TypeScript, Rust)."""
         if self._renames is None:
             self._renames = {}
             for match in _AS.finditer(self._source):
-                before = _BEFORE_AS.search(self._source, max(0, match.start() - _LOOK_BACK), match.start())
+                before = _BEFORE_AS.search(
+                    self._source, max(0, match.start() - _MAX_LOOKBACK_BYTES), match.start()
+                )
                 self._renames.setdefault(match[1], set()).add(before[1] if before else b"*")
         return self._renames
 
-    def _declared(self, alias: bytes, name: bytes, module: bool) -> bool:
-        forms = [
+    def _is_declared(self, alias: bytes, name: bytes, is_module: bool) -> bool:
+        patterns = [
             rb"\b%s\s*:\s*%s\b" % (name, alias),  # destructuring
             rb"\busing\s+%s\s*=[^;\n]*\b%s\b" % (alias, name),  # C#, C++
             rb"\bimport\s+(?:type\s+)?%s\b[^;\n]*\bfrom\b" % alias,  # default import
             rb"\btypedef\b[^;]*\b%s\b[^;]*\b%s\s*;" % (name, alias),
         ]
-        if module:
-            forms.append(rb"\bimport\b[^;]{0,400}?\b%s\b" % alias)  # a name that another module gave a module
-            forms += [rb"\b%s\s+[\"']" % alias, rb"\b%s\s*=\s*require\b" % alias]
-        return any(re.search(form, self._source) for form in forms)
+        if is_module:
+            patterns.append(
+                rb"\bimport\b[^;]{0,400}?\b%s\b" % alias
+            )  # a name that another module gave a module
+            patterns += [rb"\b%s\s+[\"']" % alias, rb"\b%s\s*=\s*require\b" % alias]
+        return any(re.search(form, self._source) for form in patterns)
 
 
-def agrees_anywhere(text: bytes, symbol: bytes, last: Tail) -> bool:
+def agrees_anywhere(text: bytes, symbol: bytes, last: LastDescriptor) -> bool:
     """Whether they agree in any file: the part of the question whose answer can be kept."""
     if not text or text == last.name or text in _KEYWORDS:
         return True
     before, _, after = text.partition(b" as ")
     if after:  # some tools cover `name as alias` with one range
         return agrees_anywhere(before.strip(), symbol, last)
-    bare = text.strip(b"'\"`")
-    if bare == last.name or _spelled_like(bare, last) or _spelled_like(text, last):
+    unquoted = text.strip(b"'\"`")
+    if unquoted == last.name or _is_decorated_name(unquoted, last) or _is_decorated_name(text, last):
         return True
-    parent = _constructed(symbol, last)
+    parent = _find_constructed_type(symbol, last)
     if parent is not None and agrees_anywhere(text, symbol[: last.start], parent):
         return True
-    if last.suffix == "namespace" and bare != text:
+    if last.suffix == "namespace" and unquoted != text:
         return True  # a quoted import: package settings may map it to any file
-    return last.suffix in ("namespace", "meta") and _is_module(bare, symbol, last)
+    return last.suffix in ("namespace", "meta") and _names_module(unquoted, symbol, last)
 
 
-def renamed(text: bytes, symbol: bytes, last: Tail, aliases: Aliases) -> bool:
+def is_renamed_in_file(text: bytes, symbol: bytes, last: LastDescriptor, aliases: Aliases) -> bool:
     """Whether this file gives the symbol, or the type it constructs, the name that stands there."""
-    bare = text.partition(b" as ")[0].strip(b" '\"`")
+    unquoted = text.partition(b" as ")[0].strip(b" '\"`")
     scheme = symbol.partition(b" ")[0]
-    if aliases.explain(bare, last, scheme):
+    if aliases.explains(unquoted, last, scheme):
         return True
-    parent = _constructed(symbol, last)
-    return parent is not None and aliases.explain(bare, parent, scheme)
+    parent = _find_constructed_type(symbol, last)
+    return parent is not None and aliases.explains(unquoted, parent, scheme)
 
 
-def _constructed(symbol: bytes, last: Tail) -> Tail | None:
+def _find_constructed_type(symbol: bytes, last: LastDescriptor) -> LastDescriptor | None:
     """The type whose constructor the symbol is."""
     if last.name in _CONSTRUCTORS and last.suffix in ("method", "meta", "term"):
-        return tail(symbol[: last.start])
+        return parse_last_descriptor(symbol[: last.start])
     return None
 
 
-def _spelled_like(text: bytes, last: Tail) -> bool:
+def _is_decorated_name(text: bytes, last: LastDescriptor) -> bool:
     """Decorations tools put on a name: accessors, numbered literals, operators, destructors."""
     name = last.name
     if _ACCESSOR.sub(b"", name) == text or name.lstrip(b"~") == text.lstrip(b"~"):
@@ -116,9 +122,13 @@ def _spelled_like(text: bytes, last: Tail) -> bool:
     return getter is not None and getter[1].lower() in (text.lower(), name.lower())
 
 
-def _is_module(text: bytes, symbol: bytes, last: Tail) -> bool:
+def _names_module(text: bytes, symbol: bytes, last: LastDescriptor) -> bool:
     """A module is written as any of its dotted or slashed parts, relative or with a file suffix."""
-    written = [part for part in re.split(rb"[./\\:]+", text) if part]
+    text_parts = [part for part in re.split(rb"[./\\:]+", text) if part]
     path = symbol[: last.end].rpartition(b" ")[2].replace(b"`", b"")
-    known = set(re.split(rb"[./\\:@]+", path))
-    return not written or written[-1] in known or (len(written) > 1 and written[-2] in known)
+    module_parts = set(re.split(rb"[./\\:@]+", path))
+    return (
+        not text_parts
+        or text_parts[-1] in module_parts
+        or (len(text_parts) > 1 and text_parts[-2] in module_parts)
+    )

@@ -12,31 +12,31 @@ from gitindex.model.ids import ulid
 from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import scipmerge
 from gitindex.segment.writer import SegmentWriter
-from gitindex.semantic.importer import composer, stage
+from gitindex.semantic.importer import make_composer, stage
 from gitindex.store import lease, manifests, publish
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView, open_active
 
 
-def carry(layout: Layout, before: SnapshotView, *, wait: float = 30.0) -> str | None:
-    """Publish the documents of `before` on the active snapshot; its id, or None when there are none to carry.
+def carry_documents(layout: Layout, previous: SnapshotView, *, wait: float = 30.0) -> str | None:
+    """Publish the documents of `previous` on the active snapshot; its id, or None when there are none to carry.
 
     Raises what a publish raises, and what reading damaged documents raises.
     """
     with ExitStack() as stack:
         txn = ulid()
         folder = stack.enter_context(publish.open_transaction(layout, txn))
-        name = f"seg_{txn}_0"
-        writer = SegmentWriter(folder / name, name, before.manifest.dimension, CHUNKER_VERSION)
-        if not any(documents for _, documents in before.scip.merge_sources()):
+        segment_id = f"seg_{txn}_0"
+        writer = SegmentWriter(folder / segment_id, segment_id, previous.manifest.dimension, CHUNKER_VERSION)
+        if not any(documents for _, documents in previous.scip.merge_sources()):
             return None
-        scipmerge.merge(folder / name / "scip.sqlite", name, before.scip.merge_sources())
-        held = stack.enter_context(lease.hold(layout, txn, wait=wait))
-        now = open_active(layout)
-        if now is None or stack.enter_context(now).scip:
+        scipmerge.merge(folder / segment_id / "scip.sqlite", segment_id, previous.scip.merge_sources())
+        held_lease = stack.enter_context(lease.hold(layout, txn, wait=wait))
+        active = open_active(layout)
+        if active is None or stack.enter_context(active).scip:
             return None  # somebody refreshed meanwhile: newer than what we have
         snapshot_id = manifests.next_id(layout, txn)
-        staged = stage(now, folder, writer, snapshot_id)
-        compose = composer(now.manifest, snapshot_id, held.epoch, before.manifest.semantic)
-        publish.publish(layout, held, snapshot_id, staged, now.verifier, compose)
+        staged = stage(active, folder, writer, snapshot_id)
+        compose = make_composer(active.manifest, snapshot_id, held_lease.epoch, previous.manifest.semantic)
+        publish.publish(layout, held_lease, snapshot_id, staged, active.verifier, compose)
         return snapshot_id

@@ -39,55 +39,57 @@ def check_out(objects: Objects, tree: str, directory: Path, *, max_bytes: int) -
         )
     if any(root.iterdir()):
         raise ExactFactsError(f"checkout directory is not empty: {root}")
-    wanted, skipped = _plan(objects.list_entries(tree))
+    regular_files, skipped = _select_files(objects.list_entries(tree))
     blobs: dict[str, str] = {}
-    for at in range(0, len(wanted), _BATCH):
-        part = wanted[at : at + _BATCH]
-        for (key, entry), blob in zip(part, objects.read([e.blob for _, e in part], max_bytes), strict=True):
+    for start in range(0, len(regular_files), _BATCH):
+        batch = regular_files[start : start + _BATCH]
+        for (key, entry), blob in zip(
+            batch, objects.read([e.blob for _, e in batch], max_bytes), strict=True
+        ):
             if blob.data is None:
                 skipped.append((key, "too large"))
                 continue
-            _write(root, key, blob.data, executable=entry.mode == _EXECUTABLE)
+            _write_file(root, key, blob.data, executable=entry.mode == _EXECUTABLE)
             blobs[key] = entry.blob
     return Checkout(root, blobs, tuple(sorted(skipped)))
 
 
-def regular_blobs(objects: Objects, tree: str) -> dict[str, str]:
+def list_regular_blobs(objects: Objects, tree: str) -> dict[str, str]:
     """Path key → blob id of every regular file that a checkout would write."""
-    wanted, _ = _plan(objects.list_entries(tree))
-    return {key: entry.blob for key, entry in wanted}
+    regular_files, _ = _select_files(objects.list_entries(tree))
+    return {key: entry.blob for key, entry in regular_files}
 
 
-def _plan(entries: Iterable[TreeEntry]) -> tuple[list[tuple[str, TreeEntry]], list[tuple[str, str]]]:
-    wanted: dict[str, TreeEntry] = {}
+def _select_files(entries: Iterable[TreeEntry]) -> tuple[list[tuple[str, TreeEntry]], list[tuple[str, str]]]:
+    selected: dict[str, TreeEntry] = {}
     skipped: list[tuple[str, str]] = []
     for entry in entries:
-        shown = entry.path.decode("utf-8", "replace")
+        display_path = entry.path.decode("utf-8", "replace")
         if entry.mode not in (_REGULAR, _EXECUTABLE):
-            skipped.append((shown, "not a regular file"))
+            skipped.append((display_path, "not a regular file"))
             continue
         try:
             key = path_key(entry.path)
         except UnsafePath:
-            skipped.append((shown, "unsafe path"))
+            skipped.append((display_path, "unsafe path"))
             continue
-        if key in wanted or ".git" in key.lower().split(
+        if key in selected or ".git" in key.lower().split(
             "/"
         ):  # a forged tree may hold one anywhere; tools run git
-            skipped.append((shown, "unsafe path"))
+            skipped.append((display_path, "unsafe path"))
         else:
-            wanted[key] = entry
-    return list(wanted.items()), skipped
+            selected[key] = entry
+    return list(selected.items()), skipped
 
 
-def _write(root: Path, key: str, data: bytes, *, executable: bool) -> None:
-    target = root / key
-    target.parent.mkdir(parents=True, exist_ok=True)
+def _write_file(root: Path, key: str, data: bytes, *, executable: bool) -> None:
+    path = root / key
+    path.parent.mkdir(parents=True, exist_ok=True)
     # Exclusive and without following links: two names that one file system cannot tell apart must not
     # overwrite.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
-        descriptor = os.open(target, flags, 0o700 if executable else 0o600)
+        descriptor = os.open(path, flags, 0o700 if executable else 0o600)
     except FileExistsError as error:
         raise ExactFactsError(f"two tracked files are one file here: {key}") from error
     with os.fdopen(descriptor, "wb") as file:
@@ -95,7 +97,7 @@ def _write(root: Path, key: str, data: bytes, *, executable: bool) -> None:
 
 
 class BlobReader:
-    """Bytes of a regular tracked file by path key, None for everything else; what `decode.Decoded` asks."""
+    """Bytes of a regular tracked file by path key, None for everything else; what `decode.DecodedIndex` asks."""
 
     def __init__(self, blobs: dict[str, str], objects: Objects, max_bytes: int) -> None:
         self._blobs, self._objects, self._max_bytes = blobs, objects, max_bytes

@@ -107,7 +107,7 @@ def discover(paths: Iterable[str], read: ReadFile, *, families: Iterable[Family]
     return [context for family in families for context in _discover_family(family, tracked, read)]
 
 
-def owners(contexts: Iterable[Context]) -> dict[tuple[str, str], str]:
+def map_owners(contexts: Iterable[Context]) -> dict[tuple[str, str], str]:
     """(language, path) → context id: each file has at most one per language."""
     return {(context.language, path): context.id for context in contexts for path in context.files}
 
@@ -116,20 +116,23 @@ def _discover_family(family: Family, tracked: list[str], read: ReadFile) -> list
     sources = [path for path in tracked if path.endswith(family.suffixes)]
     if not sources:
         return []
-    found = _matching(family.roots, tracked)
-    roots = _top_roots(family, found, read)
+    project_files = _match_file_names(family.roots, tracked)
+    roots = _top_roots(family, project_files, read)
     if family.fallback:
         roots.add("")
-    owned = _assign(sources, roots)
-    config = found + _matching(family.config, tracked)
-    return [_context(family, root, owned[root], config, roots, read) for root in sorted(owned)]
+    files_by_root = _assign_to_roots(sources, roots)
+    config_files = project_files + _match_file_names(family.config, tracked)
+    return [
+        _build_context(family, root, files_by_root[root], config_files, roots, read)
+        for root in sorted(files_by_root)
+    ]
 
 
-def _matching(patterns: tuple[str, ...], tracked: list[str]) -> list[str]:
+def _match_file_names(patterns: tuple[str, ...], tracked: list[str]) -> list[str]:
     if not patterns:
         return []
-    name = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
-    return [path for path in tracked if name.fullmatch(posixpath.basename(path))]
+    combined_pattern = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+    return [path for path in tracked if combined_pattern.fullmatch(posixpath.basename(path))]
 
 
 def _top_roots(family: Family, project_files: list[str], read: ReadFile) -> set[str]:
@@ -137,54 +140,56 @@ def _top_roots(family: Family, project_files: list[str], read: ReadFile) -> set[
     roots = {posixpath.dirname(path) for path in project_files}
     if not family.workspace:
         return roots
-    mark = re.compile(family.workspace)
-    spaces = {
+    workspace_pattern = re.compile(family.workspace)
+    workspaces = {
         posixpath.dirname(path)
         for path in project_files
-        if mark.search(read(path).decode("utf-8", "replace"))
+        if workspace_pattern.search(read(path).decode("utf-8", "replace"))
     }
-    return {root for root in roots if not any(_below(root, space) for space in spaces if space != root)}
+    return {
+        root for root in roots if not any(_is_below(root, space) for space in workspaces if space != root)
+    }
 
 
-def _assign(sources: list[str], roots: set[str]) -> dict[str, list[str]]:
+def _assign_to_roots(sources: list[str], roots: set[str]) -> dict[str, list[str]]:
     """Every source to its deepest root; sources below no root belong to nobody."""
-    owned: dict[str, list[str]] = {}
+    files_by_root: dict[str, list[str]] = {}
     for path in sources:
-        at = posixpath.dirname(path)
-        while at not in roots and at:
-            at = posixpath.dirname(at)
-        if at in roots:
-            owned.setdefault(at, []).append(path)
-    return owned
+        directory = posixpath.dirname(path)
+        while directory not in roots and directory:
+            directory = posixpath.dirname(directory)
+        if directory in roots:
+            files_by_root.setdefault(directory, []).append(path)
+    return files_by_root
 
 
-def _context(
-    family: Family, root: str, files: list[str], config: list[str], roots: set[str], read: ReadFile
+def _build_context(
+    family: Family, root: str, files: list[str], config_files: list[str], roots: set[str], read: ReadFile
 ) -> Context:
-    nearest: Mapping[str, list[str]] = _assign(config, roots)
+    config_by_root: Mapping[str, list[str]] = _assign_to_roots(config_files, roots)
     # Settings above a root reach down into it (workspaces, shared lock files); those of nested roots do not
     # reach up.
-    above = {at for at in (*_ancestors(root), root) if at in nearest}
-    relevant = sorted({path for at in above for path in nearest[at]})
+    relevant_roots = {at for at in (*_list_ancestors(root), root) if at in config_by_root}
+    project_files = sorted({path for at in relevant_roots for path in config_by_root[at]})
     digest = hashlib.sha256()
-    for path in relevant:
+    for path in project_files:
         digest.update(path.encode() + b"\0" + hashlib.sha256(read(path)).digest())
-    value = digest.hexdigest()
+    config_hash = digest.hexdigest()
     slug = re.sub(r"[^a-z0-9]+", "-", root.lower()).strip("-") or "root"
     # Two roots may share a slug (a-b and a/b): the hash covers the root's exact spelling too.
-    short = hashlib.sha256(f"{root}\0{value}".encode()).hexdigest()[:8]
-    name = f"ctx_{family.language}_{slug[:40]}_{short}"
-    return Context(name, family.language, root, value, tuple(relevant), tuple(sorted(files)))
+    short_hash = hashlib.sha256(f"{root}\0{config_hash}".encode()).hexdigest()[:8]
+    context_id = f"ctx_{family.language}_{slug[:40]}_{short_hash}"
+    return Context(context_id, family.language, root, config_hash, tuple(project_files), tuple(sorted(files)))
 
 
-def _ancestors(root: str) -> list[str]:
+def _list_ancestors(root: str) -> list[str]:
     """Directories strictly above `root`, the repository root included."""
-    out = []
+    ancestors = []
     while root:
         root = posixpath.dirname(root)
-        out.append(root)
-    return out
+        ancestors.append(root)
+    return ancestors
 
 
-def _below(path: str, root: str) -> bool:
+def _is_below(path: str, root: str) -> bool:
     return root == "" or path.startswith(root + "/")

@@ -92,16 +92,16 @@ def open_control(path: Path, *, busy_seconds: float = 10.0) -> sqlite3.Connectio
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
-    current = versions.MATRIX["control"].current
+    current_version = versions.MATRIX["control"].current
     with transaction(connection):
         for statement in _SCHEMA.split(";\n"):
             connection.execute(statement)
-        found = connection.execute("SELECT version FROM semantic_schema").fetchone()
-        if found is None:
-            connection.execute("INSERT INTO semantic_schema VALUES (?)", (current,))
-        elif found[0] != current:
+        version_row = connection.execute("SELECT version FROM semantic_schema").fetchone()
+        if version_row is None:
+            connection.execute("INSERT INTO semantic_schema VALUES (?)", (current_version,))
+        elif version_row[0] != current_version:
             raise IncompatibleVersion(
-                f"{path.name} has semantic schema version {found[0]}, this release reads {current}",
+                f"{path.name} has semantic schema version {version_row[0]}, this release reads {current_version}",
                 hint="gitindex upgrade-store",
             )
     return connection
@@ -122,13 +122,13 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 # -- contexts ----------------------------------------------------------------------------------------
 
 
-def register(
-    connection: sqlite3.Connection, found: Iterable[Context], tool_versions: Mapping[str, str]
+def register_contexts(
+    connection: sqlite3.Connection, discovered: Iterable[Context], tool_versions: Mapping[str, str]
 ) -> list[ContextRow]:
     """Make the table say what was discovered; contexts that are gone are disabled, not forgotten."""
     with transaction(connection):
         connection.execute("UPDATE contexts SET enabled = 0")
-        for context in found:
+        for context in discovered:
             connection.execute(
                 "INSERT INTO contexts (name, language, root, config_hash, tool_version) "
                 "VALUES (?, ?, ?, ?, ?) "
@@ -142,19 +142,19 @@ def register(
                     tool_versions.get(context.language, ""),
                 ),
             )
-    return contexts(connection)
+    return read_contexts(connection)
 
 
-def contexts(connection: sqlite3.Connection, *, enabled_only: bool = True) -> list[ContextRow]:
-    where = "WHERE enabled = 1" if enabled_only else ""
-    rows = connection.execute(f"SELECT * FROM contexts {where} ORDER BY language, root")  # noqa: S608
+def read_contexts(connection: sqlite3.Connection, *, enabled_only: bool = True) -> list[ContextRow]:
+    condition = "WHERE enabled = 1" if enabled_only else ""
+    rows = connection.execute(f"SELECT * FROM contexts {condition} ORDER BY language, root")  # noqa: S608
     return [ContextRow(**{**dict(row), "enabled": bool(row["enabled"])}) for row in rows]
 
 
 # -- decisions ----------------------------------------------------------------------------------------
 
 
-def remember(connection: sqlite3.Connection, decision: Decision, now: float) -> None:
+def save_decision(connection: sqlite3.Connection, decision: Decision, now: float) -> None:
     """Keep an answer; a later answer to the same question at the same HEAD replaces it."""
     with transaction(connection):
         connection.execute(
@@ -171,7 +171,7 @@ def remember(connection: sqlite3.Connection, decision: Decision, now: float) -> 
         )
 
 
-def recall(connection: sqlite3.Connection, signature: str, head: str) -> Decision | None:
+def find_decision(connection: sqlite3.Connection, signature: str, head: str) -> Decision | None:
     row = connection.execute(
         "SELECT * FROM decision_cache WHERE ambiguity_signature = ? AND repo_head = ?", (signature, head)
     ).fetchone()

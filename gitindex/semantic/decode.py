@@ -3,7 +3,7 @@
 Two passes over the memory map. The first (`firstpass`) interns symbols, places every occurrence in the
 file's own text and weighs the text against the symbol. Then everything that needs the whole index is known:
 which packages are the project's own, what is defined, which sibling a contradicted reference meant. The
-second pass yields one `Document` at a time with definitions, hover text and relationships.
+second pass yields one `DecodedDocument` at a time with definitions, hover text and relationships.
 
 Only regular tracked files are taken, by their tracked bytes; every other document is named in `rejected`.
 """
@@ -29,8 +29,8 @@ from gitindex.scip.ranges import Ints
 from gitindex.scip.reader import IndexFile, Tool
 from gitindex.segment.scipsymbols import SymbolColumns
 from gitindex.semantic import describe
-from gitindex.semantic.firstpass import BATCH_OCCURRENCES, FirstPass, Part, Small
-from gitindex.semantic.interning import Interner, Seen, SymbolTable, World, seen_in
+from gitindex.semantic.firstpass import BATCH_OCCURRENCES, DocumentPart, FirstPass, Int32Array
+from gitindex.semantic.interning import DefinedSymbols, Interner, SymbolResolver, SymbolTable, collect_defined
 from gitindex.semantic.package_names import NAMELESS, Naming
 
 __all__ = [
@@ -38,16 +38,16 @@ __all__ = [
     "EXACT",
     "QUALITY_SHIFT",
     "REPAIRED",
-    "Decoded",
-    "Document",
+    "DecodedIndex",
+    "DecodedDocument",
     "ReadBlob",
     "Summary",
 ]
 ReadBlob = Callable[[str], bytes | None]
-_COUNTS = ("damaged", "documents", "occurrences", "demoted", "repaired", "unresolved", "out_of_range")
+_COUNT_FIELDS = ("damaged", "documents", "occurrences", "demoted", "repaired", "unresolved", "out_of_range")
 
 
-def path_of(raw: bytes, prefix: str = "") -> str:
+def parse_document_path(raw: bytes, prefix: str = "") -> str:
     """The path key of a document. Raises UnsafePath, with the reason, for one that cannot be a tracked file."""
     text = raw.decode("utf-8", "replace")
     if not text or text.startswith("/"):
@@ -58,7 +58,7 @@ def path_of(raw: bytes, prefix: str = "") -> str:
         raise UnsafePath("leaves the repository") from error
 
 
-class Document(NamedTuple):
+class DecodedDocument(NamedTuple):
     """One file's facts. Symbols are numbered per file: `hashes` (global, ascending) first, then the locals.
 
     `occurrences`: symbol, line, column, end line, end column, flags; sorted by position, no duplicates.
@@ -70,8 +70,8 @@ class Document(NamedTuple):
     path: str
     hashes: npt.NDArray[np.int64]
     locals: int
-    occurrences: Small
-    definitions: Small
+    occurrences: Int32Array
+    definitions: Int32Array
     relationships: list[tuple[int, int, int]]  # symbol hash, target hash, describe.* flags
     hover: bytes  # describe.read
     interface_hash: str  # of what other files can see
@@ -95,12 +95,12 @@ class Summary:
 
     def add(self, other: Summary) -> None:
         """Take in the counts of another share of the same file."""
-        for name in _COUNTS:
+        for name in _COUNT_FIELDS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.rejected += other.rejected
 
 
-class Decoded:
+class DecodedIndex:
     """An index after the first pass; `documents` is the second."""
 
     def __init__(
@@ -109,46 +109,62 @@ class Decoded:
         read: ReadBlob,
         *,
         prefix: str = "",
-        known: Callable[[int], bool] | None = None,
+        store_defines: Callable[[int], bool] | None = None,
         naming: Naming = NAMELESS,
-        only: Iterable[int] | None = None,
-        exchange: Callable[[Seen], Seen] | None = None,
+        document_numbers: Iterable[int] | None = None,
+        exchange_defined: Callable[[DefinedSymbols], DefinedSymbols] | None = None,
     ) -> None:
-        """`prefix` is the project root within the repository; `known` tells symbols the store defines
-        already. A share of the file: `only` these documents by number, and `exchange` turns what they define
+        """`prefix` is the project root within the repository; `store_defines` tells symbols the store defines
+        already. A share of the file: `document_numbers` these documents by number, and `exchange_defined` turns what they define
         into what all of them define.
         """
         self._file = file
         self._prefix = prefix
         self.summary = Summary(file.tool(), file.truncated)
-        first = FirstPass(self.summary.tool.name)
+        first_pass = FirstPass(self.summary.tool.name)
         with pause_gc():
-            self._take_documents(first, read, range(len(file.layout.documents)) if only is None else only)
-        self._parts = first.parts
-        self._interner = first.interner
-        self.summary.out_of_range = first.out_of_range
+            self._read_documents(
+                first_pass,
+                read,
+                range(len(file.layout.documents)) if document_numbers is None else document_numbers,
+            )
+        self._parts = first_pass.parts
+        self._interner = first_pass.interner
+        self.summary.out_of_range = first_pass.out_of_range
         parts = (part for parts in self._parts.values() for part in parts)
-        seen = seen_in(first.interner, {i for p in parts for i in p.ids[p.defined].tolist() if i >= 0})
-        described = frozenset(info.symbol for info in file.externals(schema.raw()))
-        self._world = World(first.interner, exchange(seen) if exchange else seen, described, known, naming)
-        self._repair()
-        self._table = SymbolTable(first.interner, self._world)
+        defined = collect_defined(
+            first_pass.interner, {i for p in parts for i in p.ids[p.defined].tolist() if i >= 0}
+        )
+        external_symbols = frozenset(info.symbol for info in file.externals(schema.raw_messages()))
+        self._resolver = SymbolResolver(
+            first_pass.interner,
+            exchange_defined(defined) if exchange_defined else defined,
+            external_symbols,
+            store_defines,
+            naming,
+        )
+        self._repair_contradictions()
+        self._table = SymbolTable(first_pass.interner, self._resolver)
         # Interned number → number of its description in the document at hand; locals count from the end.
-        self._described = np.full(len(first.interner.strings) + first.interner.local_count + 2, -1, np.int32)
+        self._description_numbers = np.full(
+            len(first_pass.interner.strings) + first_pass.interner.local_count + 2, -1, np.int32
+        )
         self.summary.damaged = file.damaged
 
     def symbols(self) -> Iterator[tuple[int, bytes]]:
         """(hash, normalised symbol) of every global symbol that occurs."""
         return zip(self._table.hashes.tolist(), self._table.names, strict=True)
 
-    def named(self) -> SymbolColumns:
+    def symbols_by_name(self) -> SymbolColumns:
         """The same by string, for storage."""
         names = self._table.names
         order = sorted(range(len(names)), key=names.__getitem__)
-        numbered = {name: number for number, name in enumerate(dict.fromkeys(self._interner.names))}
-        short = np.array([numbered[self._interner.names[at]] for at in order], np.int64)
-        keys = np.frombuffer(symbol_grammar.hash_all(numbered), "<i8")
-        return SymbolColumns(self._table.hashes[order], [names[at] for at in order], keys[short])
+        number_by_name = {name: number for number, name in enumerate(dict.fromkeys(self._interner.names))}
+        name_numbers = np.array([number_by_name[self._interner.names[at]] for at in order], np.int64)
+        name_hashes = np.frombuffer(symbol_grammar.hash_all(number_by_name), "<i8")
+        return SymbolColumns(
+            self._table.hashes[order], [names[at] for at in order], name_hashes[name_numbers]
+        )
 
     def defines(self, symbol_hash: int) -> bool:
         return symbol_hash in self._defined_hashes
@@ -156,16 +172,16 @@ class Decoded:
     @cached_property
     def _defined_hashes(self) -> set[int]:
         numbered = zip(self._interner.strings, self._table.hashes.tolist(), strict=True)
-        return {value for symbol, value in numbered if symbol in self._world.defined}
+        return {value for symbol, value in numbered if symbol in self._resolver.defined}
 
     def externals(self) -> Iterator[tuple[int, bytes, describe.Description]]:
         """Symbols of other packages with the hover text the tool gave: hash, symbol, description."""
-        for info in self._file.externals(schema.raw()):
+        for info in self._file.externals(schema.raw_messages()):
             if info.symbol and not symbol_grammar.is_local(info.symbol):
-                name = self._world.normal(info.symbol)
+                name = self._resolver.normalize(info.symbol)
                 yield symbol_grammar.hash64(name), name, describe.describe(name, info)
 
-    def documents(self) -> Iterator[Document]:
+    def documents(self) -> Iterator[DecodedDocument]:
         """In order of path. Counts in `summary` are complete when it is exhausted."""
         batch: list[str] = []
         weight = 0
@@ -173,14 +189,14 @@ class Decoded:
             batch.append(path)
             weight += sum(len(part.ids) for part in self._parts[path])
             if weight >= BATCH_OCCURRENCES:
-                yield from self._finish(batch)
+                yield from self._finish_documents(batch)
                 batch, weight = [], 0
-        yield from self._finish(batch)
+        yield from self._finish_documents(batch)
 
     # -- first pass -----------------------------------------------------------------------------
 
-    def _take_documents(self, first: FirstPass, read: ReadBlob, numbers: Iterable[int]) -> None:
-        messages = schema.wire()
+    def _read_documents(self, first_pass: FirstPass, read: ReadBlob, numbers: Iterable[int]) -> None:
+        messages = schema.wire_messages()
         for number in numbers:
             message = self._file.document(self._file.layout.documents[number], messages)
             path = None if message is None else self._accept_path(message.relative_path)
@@ -190,35 +206,35 @@ class Decoded:
             if data is None:
                 self.summary.rejected.append((path, "not a tracked file"))
             else:
-                first.add(path, number, message, data)
-        first.flush()
+                first_pass.add(path, number, message, data)
+        first_pass.flush()
 
     def _accept_path(self, raw: bytes) -> str | None:
         try:
-            return path_of(raw, self._prefix)
+            return parse_document_path(raw, self._prefix)
         except UnsafePath as error:
             self.summary.rejected.append((raw.decode("utf-8", "replace"), error.message))
             return None
 
     # -- between the passes -----------------------------------------------------------------------
 
-    def _repair(self) -> None:
+    def _repair_contradictions(self) -> None:
         """A contradicted occurrence gets the sibling its text names, or only a lower quality."""
         siblings: dict[tuple[int, bytes], int | None] = {}
         for parts in self._parts.values():
             for part in parts:
-                for at, text in part.contradicted:
-                    key = (int(part.ids[at]), text)
+                for position, text in part.contradicted:
+                    key = (int(part.ids[position]), text)
                     if key not in siblings:
-                        siblings[key] = self._world.sibling(*key)
+                        siblings[key] = self._resolver.find_sibling(*key)
                     sibling = siblings[key]
-                    part.rows[at, 4] |= (DEMOTED if sibling is None else REPAIRED) << QUALITY_SHIFT
+                    part.rows[position, 4] |= (DEMOTED if sibling is None else REPAIRED) << QUALITY_SHIFT
                     if sibling is not None:
-                        part.ids[at] = sibling
+                        part.ids[position] = sibling
 
     # -- second pass ------------------------------------------------------------------------------
 
-    def _finish(self, paths: list[str]) -> Iterator[Document]:
+    def _finish_documents(self, paths: list[str]) -> Iterator[DecodedDocument]:
         parts = [part for path in paths for part in self._parts[path]]
         if not parts:
             return
@@ -227,88 +243,114 @@ class Decoded:
         )
         ids = np.concatenate([part.ids for part in parts])
         rows = np.concatenate([part.rows for part in parts])
-        lost = self._unresolved(owner, ids, rows, len(paths))
-        numbering = _Numbering(self._table, owner, ids, len(paths))
+        unresolved_counts = self._count_unresolved(owner, ids, rows, len(paths))
+        numbering = _SymbolNumbering(self._table, owner, ids, len(paths))
         table = np.column_stack((owner, numbering.index, rows)).astype(np.int32)
-        table = _distinct(table[_order(table)])
-        definitions = _definition_rows(parts, owner, numbering.index, ids, rows)
-        places = np.arange(len(paths) + 1)
-        bounds, defined = np.searchsorted(table[:, 0], places), np.searchsorted(definitions[:, 0], places)
+        table = _drop_repeated_rows(table[_sort_rows(table)])
+        definitions = _collect_definition_rows(parts, owner, numbering.index, ids, rows)
+        document_numbers = np.arange(len(paths) + 1)
+        occurrence_bounds, definition_bounds = (
+            np.searchsorted(table[:, 0], document_numbers),
+            np.searchsorted(definitions[:, 0], document_numbers),
+        )
         for number, path in enumerate(paths):
-            occurrences = table[bounds[number] : bounds[number + 1], 1:]
-            own = definitions[defined[number] : defined[number + 1]]
-            self._count(occurrences[:, 5], int(lost[number]))
-            yield self._document(path, numbering.of(number), occurrences, own, int(lost[number]))
+            occurrences = table[occurrence_bounds[number] : occurrence_bounds[number + 1], 1:]
+            own_definitions = definitions[definition_bounds[number] : definition_bounds[number + 1]]
+            self._add_to_summary(occurrences[:, 5], int(unresolved_counts[number]))
+            yield self._build_document(
+                path,
+                numbering.symbols_of(number),
+                occurrences,
+                own_definitions,
+                int(unresolved_counts[number]),
+            )
 
-    def _document(
-        self, path: str, numbers: _Numbers, occurrences: Small, definitions: Small, unresolved: int
-    ) -> Document:
-        first, *more = (self._file.layout.documents[part.number] for part in self._parts[path])
-        message = self._file.document(first, schema.wire())
-        for span in more:
-            message.MergeFrom(self._file.document(span, schema.wire()))
-        if more:
+    def _build_document(
+        self,
+        path: str,
+        symbol_numbers: _DocumentSymbols,
+        occurrences: Int32Array,
+        definitions: Int32Array,
+        unresolved: int,
+    ) -> DecodedDocument:
+        first_span, *other_spans = (self._file.layout.documents[part.number] for part in self._parts[path])
+        message = self._file.document(first_span, schema.wire_messages())
+        for span in other_spans:
+            message.MergeFrom(self._file.document(span, schema.wire_messages()))
+        if other_spans:
             _keep_first(message.symbols)
         infos = list(message.symbols)
-        find, hash_of, names = self._interner.ids.get, self._table.hash_of, self._table.names
-        spelled = [info.symbol for info in infos]
-        interned = [find(name, Interner.EMPTY) for name in spelled]
-        visible: list[bytes] = []
-        links: list[tuple[int, int, int]] = []
-        for name, number, info in zip(spelled, interned, infos, strict=True):
+        find_id, hash_of, names = self._interner.ids.get, self._table.hash_of, self._table.names
+        symbol_names = [info.symbol for info in infos]
+        symbol_ids = [find_id(name, Interner.EMPTY) for name in symbol_names]
+        visible_texts: list[bytes] = []
+        relationships: list[tuple[int, int, int]] = []
+        for name, number, info in zip(symbol_names, symbol_ids, infos, strict=True):
             if number >= 0 or not name.startswith(b"local "):
                 documentation = info.documentation
-                shown = names[number] if number >= 0 else self._world.normal(name)
-                visible.append(shown + b"\0" + documentation[0] if documentation else shown)
+                normal_name = names[number] if number >= 0 else self._resolver.normalize(name)
+                visible_texts.append(normal_name + b"\0" + documentation[0] if documentation else normal_name)
                 if info.relationships:
-                    links += [(hash_of(name), hash_of(to), flags) for to, flags in describe.links(info)]
-        described = self._with_descriptions(definitions, interned, numbers)
-        interface = hashlib.blake2b(b"\0\0".join(sorted(visible)), digest_size=16).hexdigest()
-        hover = describe.blob_of(message)
-        count = len(numbers.local_ids)
-        return Document(
-            path, numbers.hashes, count, occurrences, described, links, hover, interface, unresolved
+                    relationships += [
+                        (hash_of(name), hash_of(to), flags) for to, flags in describe.list_relationships(info)
+                    ]
+        described_definitions = self._add_descriptions(definitions, symbol_ids, symbol_numbers)
+        interface_hash = hashlib.blake2b(b"\0\0".join(sorted(visible_texts)), digest_size=16).hexdigest()
+        hover = describe.serialize_descriptions(message)
+        local_count = len(symbol_numbers.local_ids)
+        return DecodedDocument(
+            path,
+            symbol_numbers.hashes,
+            local_count,
+            occurrences,
+            described_definitions,
+            relationships,
+            hover,
+            interface_hash,
+            unresolved,
         )
 
-    def _with_descriptions(self, definitions: Small, interned: list[int], numbers: _Numbers) -> Small:
+    def _add_descriptions(
+        self, definitions: Int32Array, symbol_ids: list[int], symbol_numbers: _DocumentSymbols
+    ) -> Int32Array:
         """Definition rows with the number of their description, after rows for locals that are only
         described.
         """
-        described = self._described
-        described[interned] = np.arange(len(interned))
-        described[Interner.EMPTY] = -1
+        description_numbers = self._description_numbers
+        description_numbers[symbol_ids] = np.arange(len(symbol_ids))
+        description_numbers[Interner.EMPTY] = -1
         ids = definitions[:, 10]
-        rows = np.column_stack((definitions[:, 1:10], described[ids]))
-        locals_here = described[numbers.local_ids]
-        described[interned] = -1
-        only = locals_here >= 0
-        only[definitions[ids < 0, 1] - len(numbers.hashes)] = False
-        if not only.any():
+        rows = np.column_stack((definitions[:, 1:10], description_numbers[ids]))
+        local_descriptions = description_numbers[symbol_numbers.local_ids]
+        description_numbers[symbol_ids] = -1
+        only_described = local_descriptions >= 0
+        only_described[definitions[ids < 0, 1] - len(symbol_numbers.hashes)] = False
+        if not only_described.any():
             return rows
-        extra = np.zeros((int(only.sum()), 10), dtype=np.int32)
-        extra[:, 0] = len(numbers.hashes) + np.flatnonzero(only)
-        extra[:, 9] = locals_here[only]
-        return np.concatenate((extra, rows))
+        extra_rows = np.zeros((int(only_described.sum()), 10), dtype=np.int32)
+        extra_rows[:, 0] = len(symbol_numbers.hashes) + np.flatnonzero(only_described)
+        extra_rows[:, 9] = local_descriptions[only_described]
+        return np.concatenate((extra_rows, rows))
 
-    def _unresolved(self, owner: Ints, ids: Small, rows: Small, count: int) -> Ints:
+    def _count_unresolved(self, owner: Ints, ids: Int32Array, rows: Int32Array, count: int) -> Ints:
         """Per document: references to locals nobody defines there and to own symbols nobody defines at
         all.
         """
-        defines = (rows[:, 4] & schema.DEFINITION) != 0
-        local = ids < 0
+        is_definition = (rows[:, 4] & schema.DEFINITION) != 0
+        is_local = ids < 0
         width = self._interner.local_count + 2
         keys = owner * width - ids
-        known = np.unique(keys[local & defines])
-        at = np.searchsorted(known, keys)
+        defined_keys = np.unique(keys[is_local & is_definition])
+        positions = np.searchsorted(defined_keys, keys)
         defined_here = np.zeros(len(ids), dtype=np.bool_)
-        if len(known):
-            defined_here = known[np.minimum(at, len(known) - 1)] == keys
-        lost = local & ~defined_here
+        if len(defined_keys):
+            defined_here = defined_keys[np.minimum(positions, len(defined_keys) - 1)] == keys
+        is_unresolved = is_local & ~defined_here
         if len(self._table.unresolved):
-            lost |= ~local & self._table.unresolved[np.maximum(ids, 0)]
-        return np.bincount(owner[lost & ~defines], minlength=count)
+            is_unresolved |= ~is_local & self._table.unresolved[np.maximum(ids, 0)]
+        return np.bincount(owner[is_unresolved & ~is_definition], minlength=count)
 
-    def _count(self, flags: Small, unresolved: int) -> None:
+    def _add_to_summary(self, flags: Int32Array, unresolved: int) -> None:
         quality = flags >> QUALITY_SHIFT
         self.summary.documents += 1
         self.summary.occurrences += len(flags)
@@ -317,20 +359,20 @@ class Decoded:
         self.summary.unresolved += unresolved
 
 
-class _Numbers(NamedTuple):
+class _DocumentSymbols(NamedTuple):
     """Symbols of one document in the order of their numbers."""
 
     hashes: npt.NDArray[np.int64]
     local_ids: Ints  # interned numbers
 
 
-class _Numbering:
+class _SymbolNumbering:
     """Per document numbers for its symbols: globals by ascending hash, then locals."""
 
-    def __init__(self, table: SymbolTable, owner: Ints, ids: Small, documents: int) -> None:
-        self._table, self._globals = table, len(table.sorted_hashes)
-        rank = np.where(ids < 0, self._globals - ids, 0)
-        if self._globals:
+    def __init__(self, table: SymbolTable, owner: Ints, ids: Int32Array, documents: int) -> None:
+        self._table, self._global_count = table, len(table.sorted_hashes)
+        rank = np.where(ids < 0, self._global_count - ids, 0)
+        if self._global_count:
             rank = np.where(ids < 0, rank, table.rank[np.maximum(ids, 0)])
         width = int(rank.max(initial=0)) + 1
         self._keys, inverse = np.unique(owner * width + rank, return_inverse=True)
@@ -338,29 +380,35 @@ class _Numbering:
         self._bounds = np.searchsorted(self._keys, np.arange(documents + 1) * width)
         self.index: Ints = inverse - self._bounds[owner]
 
-    def of(self, document: int) -> _Numbers:
+    def symbols_of(self, document: int) -> _DocumentSymbols:
         ranks = self._ranks[self._bounds[document] : self._bounds[document + 1]]
-        count = int(np.searchsorted(ranks, self._globals))
-        return _Numbers(self._table.sorted_hashes[ranks[:count]], self._globals - ranks[count:])
+        count = int(np.searchsorted(ranks, self._global_count))
+        return _DocumentSymbols(self._table.sorted_hashes[ranks[:count]], self._global_count - ranks[count:])
 
 
 def _keep_first(infos: Any) -> None:
     """One description per symbol: duplicate documents repeat them."""
-    once = list({info.symbol: info for info in reversed(infos)}.values())[::-1]
+    first_infos = list({info.symbol: info for info in reversed(infos)}.values())[::-1]
     del infos[:]
-    infos.extend(once)
+    infos.extend(first_infos)
 
 
-def _definition_rows(parts: list[Part], owner: Ints, index: Ints, ids: Small, rows: Small) -> Small:
+def _collect_definition_rows(
+    parts: list[DocumentPart], owner: Ints, index: Ints, ids: Int32Array, rows: Int32Array
+) -> Int32Array:
     """document, symbol, position (4), enclosing (4), interned symbol; sorted by document and position."""
     starts = np.cumsum([0, *(len(part.ids) for part in parts[:-1])])
-    at = np.concatenate([part.defined + start for part, start in zip(parts, starts.tolist(), strict=True)])
+    positions = np.concatenate(
+        [part.defined + start for part, start in zip(parts, starts.tolist(), strict=True)]
+    )
     enclosing = np.concatenate([part.enclosing for part in parts])
-    table = np.column_stack((owner[at], index[at], rows[at, :4], enclosing, ids[at])).astype(np.int32)
-    return _distinct(table[np.lexsort((table[:, 1], table[:, 3], table[:, 2], table[:, 0]))])
+    table = np.column_stack(
+        (owner[positions], index[positions], rows[positions, :4], enclosing, ids[positions])
+    ).astype(np.int32)
+    return _drop_repeated_rows(table[np.lexsort((table[:, 1], table[:, 3], table[:, 2], table[:, 0]))])
 
 
-def _order(table: Small) -> Ints:
+def _sort_rows(table: Int32Array) -> Ints:
     """Row numbers sorted by document, start, end, symbol, flags. Packed keys: two sorts instead of seven, the second
     only of the few that start together.
     """
@@ -369,21 +417,21 @@ def _order(table: Small) -> Ints:
     )
     start = owner << 44 | line << 20 | np.minimum(column, 0xFFFFF)
     height = np.minimum(end_line - line, 0xFFFF)
-    rest = (
+    tie_break = (
         height << 47
         | np.minimum(end_column, 0xFFFFF) << 27
         | np.minimum(number, 0x3FFFF) << 9
         | flags & 0x1FF
     )
     order = np.argsort(start, kind="stable")  # quick: indexers write most of them in order
-    same = np.diff(start[order], prepend=-1) == 0  # as the one before
-    together = same | np.append(same[1:], False)[: len(same)]
-    tied = order[together]
-    order[together] = tied[np.lexsort((rest[tied], start[tied]))]
+    starts_like_previous = np.diff(start[order], prepend=-1) == 0  # as the one before
+    is_tied = starts_like_previous | np.append(starts_like_previous[1:], False)[: len(starts_like_previous)]
+    tied = order[is_tied]
+    order[is_tied] = tied[np.lexsort((tie_break[tied], start[tied]))]
     return order
 
 
-def _distinct(table: Small) -> Small:
+def _drop_repeated_rows(table: Int32Array) -> Int32Array:
     """A sorted table without repeated rows."""
     if len(table) < 2:
         return table

@@ -1,7 +1,7 @@
 """Hover text, kinds and relationships of one document's symbols. Pure.
 
 Millions of definitions are stored and a handful is ever shown, so the tool's descriptions stay as protobuf
-(`blob_of`, without the symbols, which have a table) and are read when somebody asks (`read`).
+(`serialize_descriptions`, without the symbols, which have a table) and are read when somebody asks (`parse_descriptions`).
 """
 
 from __future__ import annotations
@@ -27,37 +27,39 @@ class Description(NamedTuple):
 
 
 def describe(symbol: bytes, info: Any) -> Description:
-    last = symbol_grammar.tail(symbol)
-    name = last.name if last else b""
+    last_descriptor = symbol_grammar.parse_last_descriptor(symbol)
+    name = last_descriptor.name if last_descriptor else b""
     if info is None:
-        return Description(kind_of(0, symbol, last), name.decode("utf-8", "replace"), "", "")
-    shown = (info.display_name or name).decode("utf-8", "replace")
-    return Description(kind_of(info.kind, symbol, last), shown, *hover(info))
+        return Description(kind_of(0, symbol, last_descriptor), name.decode("utf-8", "replace"), "", "")
+    display_name = (info.display_name or name).decode("utf-8", "replace")
+    return Description(kind_of(info.kind, symbol, last_descriptor), display_name, *extract_hover(info))
 
 
-def hover(info: Any) -> tuple[str, str]:
+def extract_hover(info: Any) -> tuple[str, str]:
     """(signature, documentation). Tools that set no signature put it into the first fenced block."""
     parts = list(info.documentation)
     signature = info.signature_documentation.text if info.HasField("signature_documentation") else b""
     if not signature:
-        for at, part in enumerate(parts):
+        for index, part in enumerate(parts):
             fenced = _FENCE.search(part) if b"```" in part else None
             if fenced:
                 signature = fenced[1]
-                parts[at] = part[: fenced.start()] + part[fenced.end() :]
+                parts[index] = part[: fenced.start()] + part[fenced.end() :]
                 break
     text = b"\n\n".join(part.strip() for part in parts if part.strip())
-    return _cut(signature.strip(), MAX_SIGNATURE), _cut(text, MAX_DOCUMENTATION)
+    return _truncate(signature.strip(), MAX_SIGNATURE), _truncate(text, MAX_DOCUMENTATION)
 
 
-def links(info: Any) -> list[tuple[bytes, int]]:
+def list_relationships(info: Any) -> list[tuple[bytes, int]]:
     """(target, flags) of a symbol's relationships to global symbols."""
     return [
-        (link.symbol, _flags(link)) for link in info.relationships if not symbol_grammar.is_local(link.symbol)
+        (link.symbol, _relationship_flags(link))
+        for link in info.relationships
+        if not symbol_grammar.is_local(link.symbol)
     ]
 
 
-def _flags(link: Any) -> int:
+def _relationship_flags(link: Any) -> int:
     return int(
         REFERENCE * link.is_reference
         | IMPLEMENTATION * link.is_implementation
@@ -66,7 +68,7 @@ def _flags(link: Any) -> int:
     )
 
 
-def blob_of(message: Any) -> bytes:
+def serialize_descriptions(message: Any) -> bytes:
     """The descriptions alone, in order."""
     for name in ("occurrences", "relative_path", "text", "language"):
         message.ClearField(name)
@@ -75,10 +77,10 @@ def blob_of(message: Any) -> bytes:
     return bytes(message.SerializeToString())
 
 
-def read(blob: bytes) -> list[Any]:
-    """What `blob_of` kept; `describe` turns an element into text."""
-    return list(schema.raw().Document.FromString(blob).symbols)
+def parse_descriptions(blob: bytes) -> list[Any]:
+    """What `serialize_descriptions` kept; `describe` turns an element into text."""
+    return list(schema.raw_messages().Document.FromString(blob).symbols)
 
 
-def _cut(text: bytes, limit: int) -> str:
+def _truncate(text: bytes, limit: int) -> str:
     return text.decode("utf-8", "replace")[:limit]

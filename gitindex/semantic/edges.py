@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitindex.scip.fact_postings import DEFINITION, EXACT, QUALITY_SHIFT
 
 if TYPE_CHECKING:
-    from gitindex.semantic.decode import Document
+    from gitindex.semantic.decode import DecodedDocument
 
 FILE_LEVEL = 0  # as caller: not inside any definition
 
@@ -27,7 +27,7 @@ class CallEdge(NamedTuple):
     column: int
 
 
-class Rows(NamedTuple):
+class DocumentRows(NamedTuple):
     """One document as plain rows, in the forms that `scip.postings` unpacks."""
 
     hashes: Sequence[int]
@@ -35,57 +35,61 @@ class Rows(NamedTuple):
     definitions: Iterable[Sequence[int]]
 
 
-def call_edges(document: Document | Rows, calls: Iterable[Position]) -> list[CallEdge]:
+def find_call_edges(document: DecodedDocument | DocumentRows, calls: Iterable[Position]) -> list[CallEdge]:
     """`calls`: line and column (1-based) of the called names, as the extractor found them; in their order."""
-    rows = document if isinstance(document, Rows) else _rows(document)
-    wanted = sorted(set(calls))
-    meant = _references(rows)
-    around = _innermost(_bodies(rows), wanted)
+    rows = document if isinstance(document, DocumentRows) else _to_rows(document)
+    places = sorted(set(calls))
+    callees = _collect_references(rows)
+    callers = _find_innermost(_collect_bodies(rows), places)
     return [
-        CallEdge(around[place], callee, *place)
-        for place in wanted
-        for callee in meant.get(place, ())
+        CallEdge(callers[place], callee, *place)
+        for place in places
+        for callee in callees.get(place, ())
         if callee
     ]
 
 
-def _rows(document: Document) -> Rows:
-    return Rows(document.hashes.tolist(), document.occurrences.tolist(), document.definitions.tolist())
+def _to_rows(document: DecodedDocument) -> DocumentRows:
+    return DocumentRows(
+        document.hashes.tolist(), document.occurrences.tolist(), document.definitions.tolist()
+    )
 
 
-def _references(document: Rows) -> dict[Position, list[int]]:
+def _collect_references(document: DocumentRows) -> dict[Position, list[int]]:
     """Global symbols that are referred to, by where their names start; only what no text contradicts."""
-    out: dict[Position, list[int]] = {}
+    references: dict[Position, list[int]] = {}
     for symbol, line, column, _, _, flags in document.occurrences:
         exact = flags >> QUALITY_SHIFT == EXACT
         if exact and not flags & DEFINITION and symbol < len(document.hashes):
-            out.setdefault((line, column), []).append(document.hashes[symbol])
-    return out
+            references.setdefault((line, column), []).append(document.hashes[symbol])
+    return references
 
 
-def _bodies(document: Rows) -> list[tuple[Position, Position, int]]:
+def _collect_bodies(document: DocumentRows) -> list[tuple[Position, Position, int]]:
     """Start, end and symbol of every global definition with a known extent, outer before inner."""
-    found = []
+    bodies = []
     for row in document.definitions:
         symbol, start, end = row[0], (row[5], row[6]), (row[7], row[8])
         if start[0] and symbol < len(document.hashes):
-            found.append((start, end, document.hashes[symbol]))
-    return sorted(found, key=lambda body: (body[0], (-body[1][0], -body[1][1])))
+            bodies.append((start, end, document.hashes[symbol]))
+    return sorted(bodies, key=lambda body: (body[0], (-body[1][0], -body[1][1])))
 
 
-def _innermost(bodies: list[tuple[Position, Position, int]], places: list[Position]) -> dict[Position, int]:
+def _find_innermost(
+    bodies: list[tuple[Position, Position, int]], places: list[Position]
+) -> dict[Position, int]:
     """One sweep over both sorted lists; the stack holds the bodies around the current place."""
-    out: dict[Position, int] = {}
+    innermost: dict[Position, int] = {}
     stack: list[tuple[Position, int]] = []
-    at = 0
+    next_body = 0
     for place in places:
-        while at < len(bodies) and bodies[at][0] <= place:
-            start, end, symbol = bodies[at]
+        while next_body < len(bodies) and bodies[next_body][0] <= place:
+            start, end, symbol = bodies[next_body]
             while stack and stack[-1][0] <= start:
                 stack.pop()
             stack.append((end, symbol))
-            at += 1
+            next_body += 1
         while stack and stack[-1][0] <= place:
             stack.pop()
-        out[place] = stack[-1][1] if stack else FILE_LEVEL
-    return out
+        innermost[place] = stack[-1][1] if stack else FILE_LEVEL
+    return innermost

@@ -50,7 +50,7 @@ class FileFacts:
     ambiguity: tuple[str, ...] = ()
 
 
-class Graph:
+class DependencyGraph:
     """file → files it depends on, within one context. States of all files are computed at once and kept."""
 
     def __init__(self, facts: Mapping[str, FileFacts], depends: Mapping[str, Collection[str]]) -> None:
@@ -59,15 +59,19 @@ class Graph:
         for source, targets in depends.items():
             for target in targets:
                 self._dependants.setdefault(target, []).append(source)
-        self._own = {path: _own(fact) for path, fact in facts.items()}
-        self._stale = self._spread(path for path, own in self._own.items() if own.interface_changed)
-        self._pending = self._spread(path for path, own in self._own.items() if own.interface_unknown)
+        self._own_states = {path: _compute_own_state(fact) for path, fact in facts.items()}
+        self._stale = self._spread_to_dependants(
+            path for path, own in self._own_states.items() if own.interface_changed
+        )
+        self._pending = self._spread_to_dependants(
+            path for path, own in self._own_states.items() if own.interface_unknown
+        )
 
-    def state(self, path: str) -> FileState:
-        own = self._own.get(path)
-        if own is None or own.freshness is Freshness.UNINDEXED:
+    def file_state(self, path: str) -> FileState:
+        own_state = self._own_states.get(path)
+        if own_state is None or own_state.freshness is Freshness.UNINDEXED:
             return FileState(Freshness.UNINDEXED, Certainty.UNKNOWN)
-        if own.freshness is Freshness.DIRTY:
+        if own_state.freshness is Freshness.DIRTY:
             return FileState(Freshness.DIRTY, Certainty.UNKNOWN)
         certainty = Certainty.AMBIGUOUS if self._facts[path].ambiguity else Certainty.CERTAIN
         if path in self._stale:
@@ -76,10 +80,10 @@ class Graph:
             return FileState(Freshness.PENDING_CHECK, certainty, self._pending[path])
         return FileState(Freshness.CLEAN, certainty)
 
-    def states(self, paths: Iterable[str]) -> dict[str, FileState]:
-        return {path: self.state(path) for path in paths}
+    def file_states(self, paths: Iterable[str]) -> dict[str, FileState]:
+        return {path: self.file_state(path) for path in paths}
 
-    def _spread(self, origins: Iterable[str]) -> dict[str, str]:
+    def _spread_to_dependants(self, origins: Iterable[str]) -> dict[str, str]:
         """Every file that reaches an origin by its dependencies → the nearest such origin (first by name)."""
         reached: dict[str, str] = {}
         queue = deque((origin, origin) for origin in sorted(origins))
@@ -92,18 +96,20 @@ class Graph:
         return reached
 
 
-class _Own(NamedTuple):
+class _OwnState(NamedTuple):
     freshness: Freshness  # clean, dirty or unindexed: what the file says of itself
     interface_changed: bool
     interface_unknown: bool
 
 
-def _own(facts: FileFacts) -> _Own:
+def _compute_own_state(facts: FileFacts) -> _OwnState:
     if not facts.indexed_hash:
         # Never indexed: dependants have nothing confirmed against them, and nothing confirmed for them.
-        return _Own(Freshness.UNINDEXED, interface_changed=False, interface_unknown=False)
+        return _OwnState(Freshness.UNINDEXED, interface_changed=False, interface_unknown=False)
     if facts.content_hash == facts.indexed_hash:
-        return _Own(Freshness.CLEAN, interface_changed=False, interface_unknown=False)
-    known = bool(facts.interface_hash and facts.indexed_interface_hash)
-    changed = known and facts.interface_hash != facts.indexed_interface_hash
-    return _Own(Freshness.DIRTY, interface_changed=changed, interface_unknown=not known)
+        return _OwnState(Freshness.CLEAN, interface_changed=False, interface_unknown=False)
+    interface_known = bool(facts.interface_hash and facts.indexed_interface_hash)
+    interface_changed = interface_known and facts.interface_hash != facts.indexed_interface_hash
+    return _OwnState(
+        Freshness.DIRTY, interface_changed=interface_changed, interface_unknown=not interface_known
+    )

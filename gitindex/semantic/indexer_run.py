@@ -19,16 +19,23 @@ from gitindex.errors import KeyExposed
 from gitindex.scip import schema
 from gitindex.scip.reader import IndexFile
 from gitindex.semantic import process
-from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, Program, Run, absolute_path
-from gitindex.semantic.process import Caps, Outcome
+from gitindex.semantic.indexers.adapter import (
+    Diagnosis,
+    Indexer,
+    IndexerFailure,
+    IndexerRun,
+    Program,
+    keep_absolute_entries,
+)
+from gitindex.semantic.process import Caps, ProcessResult
 
 MAX_EXCLUDED = 5
-_KEY, _KEY_FILE = "GITINDEX_SIGNING_KEY", "GITINDEX_SIGNING_KEY_FILE"
+_KEY_VARIABLE, _KEY_FILE_VARIABLE = "GITINDEX_SIGNING_KEY", "GITINDEX_SIGNING_KEY_FILE"
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.\w]*)?")
 _OUT_OF_HEAP = re.compile(
     r"heap out of memory|Reached heap limit|OutOfMemoryError|std::bad_alloc|memory allocation of \d+ bytes failed"
 )
-_STOPPED = {
+_STOP_DIAGNOSES = {
     "time": (Diagnosis.TIMED_OUT, "took longer than its time cap"),
     "memory": (Diagnosis.OUT_OF_MEMORY, "used more memory than its cap"),
     "output": (Diagnosis.OUTPUT_TOO_LARGE, "wrote more than its output cap"),
@@ -38,7 +45,7 @@ _STOPPED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexerResult:
     """An accepted run."""
 
     output: Path
@@ -55,7 +62,7 @@ class Indexed:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class IndexerSettings:
     """Where tools are looked for and what they may use."""
 
     tools: Path
@@ -65,12 +72,12 @@ class Bench:
 
     @property
     def path(self) -> str:
-        return absolute_path(self.environment.get("PATH", ""))
+        return keep_absolute_entries(self.environment.get("PATH", ""))
 
 
-def locate(indexer: Indexer, bench: Bench) -> Program:
+def locate_program(indexer: Indexer, settings: IndexerSettings) -> Program:
     """Raises IndexerFailure: missing_tool or opt_in_required; KeyExposed: a signing key is within the tool's reach."""
-    program = indexer.find(bench.tools, bench.path)
+    program = indexer.find(settings.tools, settings.path)
     if program is None:
         raise IndexerFailure(
             Diagnosis.MISSING_TOOL,
@@ -78,8 +85,8 @@ def locate(indexer: Indexer, bench: Bench) -> Program:
             hint=indexer.how_to_get,
             tool=indexer.name,
         )
-    _check_keys(bench)
-    if indexer.runs_project_code and not bench.allow_project_code:
+    _check_keys(settings)
+    if indexer.runs_project_code and not settings.allow_project_code:
         raise IndexerFailure(
             Diagnosis.OPT_IN_REQUIRED,
             f"{indexer.name} runs code of the project (build scripts, plugins)",
@@ -88,12 +95,12 @@ def locate(indexer: Indexer, bench: Bench) -> Program:
     return program
 
 
-def _check_keys(bench: Bench) -> None:
+def _check_keys(settings: IndexerSettings) -> None:
     """An indexer reads hostile input and may run project code. What is in our environment is in that of the shell that
     started us as well, where any process of the user can read it; a key file is safe from the tools themselves only.
     """
-    names = [_KEY] + ([_KEY_FILE] if bench.allow_project_code else [])
-    exposed = [name for name in names if bench.environment.get(name)]
+    names = [_KEY_VARIABLE] + ([_KEY_FILE_VARIABLE] if settings.allow_project_code else [])
+    exposed = [name for name in names if settings.environment.get(name)]
     if exposed:
         raise KeyExposed(
             f"{' and '.join(exposed)} would be within reach of an indexer and of the code it may run",
@@ -101,48 +108,54 @@ def _check_keys(bench: Bench) -> None:
         )
 
 
-def version_of(indexer: Indexer, program: Program, bench: Bench, work: Path) -> str:
+def query_version(indexer: Indexer, program: Program, settings: IndexerSettings, work: Path) -> str:
     """The tool's version, "" when it does not say."""
     if program.version:
         return program.version
-    caps = replace(bench.caps, seconds=min(60.0, bench.caps.seconds))
-    run = Run(work, "", (), work)
+    caps = replace(settings.caps, seconds=min(60.0, settings.caps.seconds))
+    run = IndexerRun(work, "", (), work)
     outcome = process.run(
         indexer.version_command(program),
         cwd=work,
-        environment=indexer.environment(bench.environment, run),
+        environment=indexer.environment(settings.environment, run),
         log=work / "version.log",
         caps=caps,
     )
-    found = _VERSION.search(outcome.log) if outcome.exit_code == 0 else None
-    return found[0] if found else ""
+    match = _VERSION.search(outcome.log) if outcome.exit_code == 0 else None
+    return match[0] if match else ""
 
 
-def index(indexer: Indexer, run: Run, bench: Bench, alive: Callable[[], bool] = lambda: True) -> Indexed:
+def index(
+    indexer: Indexer, run: IndexerRun, settings: IndexerSettings, alive: Callable[[], bool] = lambda: True
+) -> IndexerResult:
     """Raises IndexerFailure, whose `diagnosis` names what went wrong; `detail["retry"]` when trying again may help."""
-    program = locate(indexer, bench)
-    version = version_of(indexer, program, bench, run.work)
-    run = replace(run, memory_bytes=bench.caps.memory_bytes)
+    program = locate_program(indexer, settings)
+    version = query_version(indexer, program, settings, run.work)
+    run = replace(run, memory_bytes=settings.caps.memory_bytes)
     while True:
         run.output.unlink(missing_ok=True)
         remarks = indexer.prepare(run)
-        outcome = _attempt(indexer, program, run, bench, alive)
-        bad = indexer.culprit(outcome.log, run) if outcome.exit_code > 0 and not outcome.stopped else None
-        if bad is None or len(run.excluded) >= MAX_EXCLUDED:
-            done = _judge(indexer, version, run, outcome)
-            return replace(done, remarks=(*remarks, *done.remarks))
-        run = replace(run, excluded=(*run.excluded, bad))
+        outcome = _run_once(indexer, program, run, settings, alive)
+        crashing_file = (
+            indexer.find_crashing_file(outcome.log, run)
+            if outcome.exit_code > 0 and not outcome.stop_reason
+            else None
+        )
+        if crashing_file is None or len(run.excluded) >= MAX_EXCLUDED:
+            result = _accept_output(indexer, version, run, outcome)
+            return replace(result, remarks=(*remarks, *result.remarks))
+        run = replace(run, excluded=(*run.excluded, crashing_file))
 
 
-def _attempt(
-    indexer: Indexer, program: Program, run: Run, bench: Bench, alive: Callable[[], bool]
-) -> Outcome:
+def _run_once(
+    indexer: Indexer, program: Program, run: IndexerRun, settings: IndexerSettings, alive: Callable[[], bool]
+) -> ProcessResult:
     return process.run(
         indexer.command(program, run),
         cwd=indexer.working_directory(run),
-        environment=indexer.environment(bench.environment, run),
+        environment=indexer.environment(settings.environment, run),
         log=run.work / f"{indexer.name}.log",
-        caps=bench.caps,
+        caps=settings.caps,
         outputs=(run.output,),
         alive=alive,
     )
@@ -151,59 +164,63 @@ def _attempt(
 # -- acceptance -----------------------------------------------------------------------------------------
 
 
-def _judge(indexer: Indexer, version: str, run: Run, outcome: Outcome) -> Indexed:
-    _judge_exit(indexer, run, outcome)
+def _accept_output(indexer: Indexer, version: str, run: IndexerRun, outcome: ProcessResult) -> IndexerResult:
+    _check_exit(indexer, run, outcome)
     if not run.output.exists():
-        raise _failure(Diagnosis.NO_OUTPUT, indexer, "ended well but wrote no index", outcome)
+        raise _make_failure(Diagnosis.NO_OUTPUT, indexer, "ended well but wrote no index", outcome)
     with IndexFile(run.output) as file:
         if file.truncated:
-            raise _failure(Diagnosis.TRUNCATED_OUTPUT, indexer, "wrote an index that is cut off", outcome)
+            raise _make_failure(
+                Diagnosis.TRUNCATED_OUTPUT, indexer, "wrote an index that is cut off", outcome
+            )
         if not file.layout.documents:
-            raise _failure(Diagnosis.NO_DOCUMENTS, indexer, "wrote an index without documents", outcome)
-        prefix = prefix_within(file.tool().project_root, run)
-        paths = {document_path(prefix, d.relative_path) for d in file.documents(schema.raw())}
-        count = len(file.layout.documents)
+            raise _make_failure(Diagnosis.NO_DOCUMENTS, indexer, "wrote an index without documents", outcome)
+        prefix = find_prefix(file.tool().project_root, run)
+        paths = {document_path(prefix, d.relative_path) for d in file.documents(schema.raw_messages())}
+        document_count = len(file.layout.documents)
     owned = frozenset(run.files)
     covered = owned & paths
     if not covered:
         example = min((path for path in paths if path), default="")
         message = f"described none of the {len(owned)} tracked files (but {example!r}, say)"
-        raise _failure(Diagnosis.WRONG_ROOT, indexer, message, outcome)
+        raise _make_failure(Diagnosis.WRONG_ROOT, indexer, message, outcome)
     if len(covered) < indexer.min_coverage * len(owned):
         message = f"described {len(covered)} of {len(owned)} tracked files"
-        raise _failure(Diagnosis.LOW_COVERAGE, indexer, message, outcome)
-    return Indexed(
+        raise _make_failure(Diagnosis.LOW_COVERAGE, indexer, message, outcome)
+    return IndexerResult(
         run.output,
         indexer.name,
         version,
         prefix,
-        count,
+        document_count,
         len(covered),
         tuple(sorted(owned - covered)),
         run.excluded,
-        tuple(indexer.remarks(outcome.log)),
+        tuple(indexer.find_remarks(outcome.log)),
         outcome.seconds,
         outcome.peak_bytes,
     )
 
 
-def _judge_exit(indexer: Indexer, run: Run, outcome: Outcome) -> None:
-    if outcome.stopped:
-        diagnosis, what = _STOPPED[outcome.stopped]
-        raise _failure(diagnosis, indexer, what, outcome)
+def _check_exit(indexer: Indexer, run: IndexerRun, outcome: ProcessResult) -> None:
+    if outcome.stop_reason:
+        diagnosis, problem = _STOP_DIAGNOSES[outcome.stop_reason]
+        raise _make_failure(diagnosis, indexer, problem, outcome)
     if _OUT_OF_HEAP.search(outcome.log) and outcome.exit_code != 0:
-        raise _failure(Diagnosis.OUT_OF_MEMORY, indexer, "ran out of memory", outcome)
+        raise _make_failure(Diagnosis.OUT_OF_MEMORY, indexer, "ran out of memory", outcome)
     if outcome.exit_code != 0:
-        how = f"signal {-outcome.exit_code}" if outcome.exit_code < 0 else f"exit code {outcome.exit_code}"
-        after = f" after leaving out {', '.join(run.excluded)}" if run.excluded else ""
-        raise _failure(Diagnosis.CRASHED, indexer, f"failed with {how}{after}", outcome)
+        ending = f"signal {-outcome.exit_code}" if outcome.exit_code < 0 else f"exit code {outcome.exit_code}"
+        exclusions = f" after leaving out {', '.join(run.excluded)}" if run.excluded else ""
+        raise _make_failure(Diagnosis.CRASHED, indexer, f"failed with {ending}{exclusions}", outcome)
 
 
-def _failure(diagnosis: Diagnosis, indexer: Indexer, what: str, outcome: Outcome) -> IndexerFailure:
+def _make_failure(
+    diagnosis: Diagnosis, indexer: Indexer, problem: str, outcome: ProcessResult
+) -> IndexerFailure:
     lines = [line for line in outcome.log.splitlines() if line.strip()]
     return IndexerFailure(
         diagnosis,
-        f"{indexer.name} {what}",
+        f"{indexer.name} {problem}",
         hint="gitindex jobs --json",
         tool=indexer.name,
         log="\n".join(lines[-30:]),
@@ -212,7 +229,7 @@ def _failure(diagnosis: Diagnosis, indexer: Indexer, what: str, outcome: Outcome
     )
 
 
-def prefix_within(project_root: str, run: Run) -> str:
+def find_prefix(project_root: str, run: IndexerRun) -> str:
     """Where document paths start, from the index's own metadata; the context root when that says nothing usable."""
     path = unquote(urlsplit(project_root).path).rstrip("/")
     if path == str(run.checkout):

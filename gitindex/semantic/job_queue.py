@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 from gitindex.semantic import refresh_scope as lattice
 from gitindex.semantic.control_database import transaction
-from gitindex.semantic.refresh_scope import Scope
+from gitindex.semantic.refresh_scope import RefreshScope
 
 MAX_ATTEMPTS = 3
 STALE_AFTER_SECONDS = 60.0
 
 
-class Job(NamedTuple):
+class RefreshJob(NamedTuple):
     id: int
     context_id: int
     status: str
-    scope: Scope | None
+    scope: RefreshScope | None
     reason: str
     head: str
     created_at: float
@@ -36,7 +36,7 @@ class Job(NamedTuple):
     error: str | None
 
 
-class Enqueued(NamedTuple):
+class EnqueueResult(NamedTuple):
     job_id: int
     outcome: str  # created | widened | covered
     superseded: tuple[int, ...] = ()
@@ -45,34 +45,36 @@ class Enqueued(NamedTuple):
 def enqueue(
     connection: sqlite3.Connection,
     context_id: int,
-    wanted: Scope | None,
+    scope: RefreshScope | None,
     head: str,
     now: float,
     *,
     reason: str = "",
-) -> Enqueued:
-    """Ask for `wanted` at `head`: covered by a job there is, by widening the queued one, or by a new one."""
+) -> EnqueueResult:
+    """Ask for `scope` at `head`: covered by a job there is, by widening the queued one, or by a new one."""
     with transaction(connection):
-        gone = _supersede_others(connection, head, now, context_id)
-        live = {job.status: job for job in _live(connection, context_id)}
-        running, queued = live.get("running"), live.get("queued")
-        if running is not None and lattice.covers(running.scope, wanted):
-            return Enqueued(running.id, "covered", gone)
+        superseded = _supersede_others(connection, head, now, context_id)
+        live_jobs = {job.status: job for job in _select_live(connection, context_id)}
+        running, queued = live_jobs.get("running"), live_jobs.get("queued")
+        if running is not None and lattice.covers(running.scope, scope):
+            return EnqueueResult(running.id, "covered", superseded)
         if queued is None:
-            return Enqueued(_insert(connection, context_id, wanted, head, now, reason), "created", gone)
-        if lattice.covers(queued.scope, wanted):
-            return Enqueued(queued.id, "covered", gone)
-        _set_scope(connection, queued.id, lattice.merge(queued.scope, wanted))
-        return Enqueued(queued.id, "widened", gone)
+            return EnqueueResult(
+                _insert(connection, context_id, scope, head, now, reason), "created", superseded
+            )
+        if lattice.covers(queued.scope, scope):
+            return EnqueueResult(queued.id, "covered", superseded)
+        _set_scope(connection, queued.id, lattice.merge(queued.scope, scope))
+        return EnqueueResult(queued.id, "widened", superseded)
 
 
-def head_moved(connection: sqlite3.Connection, head: str, now: float) -> tuple[int, ...]:
+def supersede_other_heads(connection: sqlite3.Connection, head: str, now: float) -> tuple[int, ...]:
     """Supersede every live job of another HEAD; a running one learns of it when it wants to import."""
     with transaction(connection):
         return _supersede_others(connection, head, now, None)
 
 
-def claim(connection: sqlite3.Connection, worker: str, now: float) -> Job | None:
+def claim(connection: sqlite3.Connection, worker: str, now: float) -> RefreshJob | None:
     """The oldest queued job whose context is idle becomes ours, or None."""
     with transaction(connection):
         row = connection.execute(
@@ -83,16 +85,16 @@ def claim(connection: sqlite3.Connection, worker: str, now: float) -> Job | None
             "ORDER BY q.created_at, q.id LIMIT 1) RETURNING *",
             (worker, now, now),
         ).fetchone()
-    return None if row is None else _job(row)
+    return None if row is None else _job_from_row(row)
 
 
 def heartbeat(connection: sqlite3.Connection, job_id: int, worker: str, now: float) -> bool:
     """False: the job is no longer ours to run (superseded, or given to somebody else)."""
-    done = connection.execute(
+    cursor = connection.execute(
         "UPDATE refresh_jobs SET heartbeat_at = ? WHERE id = ? AND worker = ? AND status = 'running'",
         (now, job_id, worker),
     )
-    return done.rowcount == 1
+    return cursor.rowcount == 1
 
 
 def recover(
@@ -105,28 +107,28 @@ def recover(
             (now - stale_after,),
         ).fetchall()
         for row in rows:
-            _give_back(connection, _job(row), "the worker died", now)
+            _requeue_or_fail(connection, _job_from_row(row), "the worker died", now)
     return tuple(row["id"] for row in rows)
 
 
-def complete(connection: sqlite3.Connection, job: Job, now: float) -> bool:
+def complete(connection: sqlite3.Connection, job: RefreshJob, now: float) -> bool:
     """Only after the import is published. False when the job was taken from us meanwhile."""
     with transaction(connection):
-        done = _finish(connection, job, "completed", now)
-        if done:
+        finished = _finish(connection, job, "completed", now)
+        if finished:
             connection.execute(
                 "UPDATE contexts SET refreshed_at = ?, refreshed_head = ? WHERE id = ?",
                 (now, job.head, job.context_id),
             )
-    return done
+    return finished
 
 
-def supersede(connection: sqlite3.Connection, job: Job, reason: str, now: float) -> bool:
+def supersede(connection: sqlite3.Connection, job: RefreshJob, reason: str, now: float) -> bool:
     with transaction(connection):
         return _finish(connection, job, "superseded", now, superseded_reason=reason)
 
 
-def fail(connection: sqlite3.Connection, job: Job, error: str, now: float, *, retry: bool) -> bool:
+def fail(connection: sqlite3.Connection, job: RefreshJob, error: str, now: float, *, retry: bool) -> bool:
     """`retry`: another attempt may help; it happens while attempts are left."""
     with transaction(connection):
         if not retry:
@@ -134,29 +136,29 @@ def fail(connection: sqlite3.Connection, job: Job, error: str, now: float, *, re
         current = get(connection, job.id)
         if current is None or current.status != "running" or current.worker != job.worker:
             return False
-        _give_back(connection, current, error, now)
+        _requeue_or_fail(connection, current, error, now)
         return True
 
 
-def get(connection: sqlite3.Connection, job_id: int) -> Job | None:
+def get(connection: sqlite3.Connection, job_id: int) -> RefreshJob | None:
     row = connection.execute("SELECT * FROM refresh_jobs WHERE id = ?", (job_id,)).fetchone()
-    return None if row is None else _job(row)
+    return None if row is None else _job_from_row(row)
 
 
-def recent(connection: sqlite3.Connection, limit: int = 50) -> list[Job]:
+def list_recent(connection: sqlite3.Connection, limit: int = 50) -> list[RefreshJob]:
     """Newest first."""
     rows = connection.execute("SELECT * FROM refresh_jobs ORDER BY id DESC LIMIT ?", (limit,))
-    return [_job(row) for row in rows]
+    return [_job_from_row(row) for row in rows]
 
 
 # -- inside a transaction -------------------------------------------------------------------------------
 
 
-def _live(connection: sqlite3.Connection, context_id: int) -> list[Job]:
+def _select_live(connection: sqlite3.Connection, context_id: int) -> list[RefreshJob]:
     rows = connection.execute(
         "SELECT * FROM refresh_jobs WHERE context_id = ? AND status IN ('queued', 'running')", (context_id,)
     )
-    return [_job(row) for row in rows]
+    return [_job_from_row(row) for row in rows]
 
 
 def _supersede_others(
@@ -172,20 +174,27 @@ def _supersede_others(
 
 
 def _insert(
-    connection: sqlite3.Connection, context_id: int, wanted: Scope | None, head: str, now: float, reason: str
+    connection: sqlite3.Connection,
+    context_id: int,
+    scope: RefreshScope | None,
+    head: str,
+    now: float,
+    reason: str,
 ) -> int:
-    done = connection.execute(
+    cursor = connection.execute(
         "INSERT INTO refresh_jobs (context_id, status, scope, trigger_reason, head_at_enqueue, created_at) "
         "VALUES (?, 'queued', ?, ?, ?, ?)",
-        (context_id, lattice.to_json(wanted), reason, head, now),
+        (context_id, lattice.to_json(scope), reason, head, now),
     )
-    assert done.lastrowid is not None
-    return done.lastrowid
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
 
 
-def _give_back(connection: sqlite3.Connection, job: Job, error: str, now: float) -> None:
+def _requeue_or_fail(connection: sqlite3.Connection, job: RefreshJob, error: str, now: float) -> None:
     """Queue a running job again, or fail it for good; a queued successor takes over its scope."""
-    queued = next((other for other in _live(connection, job.context_id) if other.status == "queued"), None)
+    queued = next(
+        (other for other in _select_live(connection, job.context_id) if other.status == "queued"), None
+    )
     if job.attempts >= MAX_ATTEMPTS:
         _finish(connection, job, "failed", now, error=f"{error} ({job.attempts} attempts)")
     elif queued is not None:
@@ -198,32 +207,34 @@ def _give_back(connection: sqlite3.Connection, job: Job, error: str, now: float)
         )
 
 
-def _set_scope(connection: sqlite3.Connection, job_id: int, wanted: Scope | None, attempts: int = 0) -> None:
+def _set_scope(
+    connection: sqlite3.Connection, job_id: int, scope: RefreshScope | None, attempts: int = 0
+) -> None:
     connection.execute(
         "UPDATE refresh_jobs SET scope = ?, attempts = max(attempts, ?) WHERE id = ?",
-        (lattice.to_json(wanted), attempts, job_id),
+        (lattice.to_json(scope), attempts, job_id),
     )
 
 
 def _finish(
     connection: sqlite3.Connection,
-    job: Job,
+    job: RefreshJob,
     status: str,
     now: float,
     *,
     error: str | None = None,
     superseded_reason: str | None = None,
 ) -> bool:
-    done = connection.execute(
+    cursor = connection.execute(
         "UPDATE refresh_jobs SET status = ?, finished_at = ?, error = ?, superseded_reason = ? "
         "WHERE id = ? AND status = 'running' AND worker IS ?",
         (status, now, error, superseded_reason, job.id, job.worker),
     )
-    return done.rowcount == 1
+    return cursor.rowcount == 1
 
 
-def _job(row: sqlite3.Row) -> Job:
-    return Job(
+def _job_from_row(row: sqlite3.Row) -> RefreshJob:
+    return RefreshJob(
         row["id"],
         row["context_id"],
         row["status"],

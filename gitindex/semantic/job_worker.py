@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from gitindex.errors import ExactFactsError
 from gitindex.semantic import job_queue
-from gitindex.semantic.job_queue import Job
+from gitindex.semantic.job_queue import RefreshJob
 
 Output = TypeVar("Output")
 _MAX_LOG = 4000
@@ -24,12 +24,14 @@ _MAX_LOG = 4000
 class Steps(Generic[Output]):
     """The parts of a job. `alive` given to `run` tells whether to go on and must be asked now and then."""
 
-    run: Callable[[Job, Callable[[], bool]], Output]
+    run: Callable[[RefreshJob, Callable[[], bool]], Output]
     read_head: Callable[[], str]
-    publish: Callable[[Job, Output, Callable[[], bool]], None]  # asks `still current?` last before the swap
+    publish: Callable[
+        [RefreshJob, Output, Callable[[], bool]], None
+    ]  # asks `still current?` last before the swap
     discard: Callable[[Output], None]
     clock: Callable[[], float]
-    reached: Callable[[str], None] = lambda _: None  # named steps, for tests that kill here
+    on_step: Callable[[str], None] = lambda _: None  # named steps, for tests that kill here
 
 
 class NoLongerCurrent(ExactFactsError):
@@ -38,46 +40,48 @@ class NoLongerCurrent(ExactFactsError):
     code = "superseded"
 
 
-def run_next(connection: sqlite3.Connection, worker: str, steps: Steps[Output]) -> Job | None:
+def run_next(connection: sqlite3.Connection, worker: str, steps: Steps[Output]) -> RefreshJob | None:
     """Claim and run one job; its final row, or None when nothing is queued."""
     job_queue.recover(connection, steps.clock())
     job = job_queue.claim(connection, worker, steps.clock())
     if job is None:
         return None
-    steps.reached("claimed")
+    steps.on_step("claimed")
     try:
         output = steps.run(job, lambda: job_queue.heartbeat(connection, job.id, worker, steps.clock()))
     except ExactFactsError as error:
-        job_queue.fail(connection, job, _told(error), steps.clock(), retry=_may_help(error))
+        job_queue.fail(connection, job, _format_error(error), steps.clock(), retry=_is_retryable(error))
         return job_queue.get(connection, job.id)
-    steps.reached("indexed")
+    steps.on_step("indexed")
     try:
-        _import(connection, job, output, steps)
+        _import_output(connection, job, output, steps)
     finally:
         steps.discard(output)
     return job_queue.get(connection, job.id)
 
 
-def _import(connection: sqlite3.Connection, job: Job, output: Output, steps: Steps[Output]) -> None:
-    def current() -> bool:
-        return _current(connection, job, steps)
+def _import_output(
+    connection: sqlite3.Connection, job: RefreshJob, output: Output, steps: Steps[Output]
+) -> None:
+    def is_current() -> bool:
+        return _confirm_current(connection, job, steps)
 
-    if not current():
+    if not is_current():
         return
-    steps.reached("checked")
+    steps.on_step("checked")
     try:
-        steps.publish(job, output, current)
+        steps.publish(job, output, is_current)
     except NoLongerCurrent:
         return
     except ExactFactsError as error:
-        job_queue.fail(connection, job, _told(error), steps.clock(), retry=_may_help(error))
+        job_queue.fail(connection, job, _format_error(error), steps.clock(), retry=_is_retryable(error))
         return
-    steps.reached("published")
+    steps.on_step("published")
     job_queue.complete(connection, job, steps.clock())
-    steps.reached("completed")
+    steps.on_step("completed")
 
 
-def _current(connection: sqlite3.Connection, job: Job, steps: Steps[Output]) -> bool:
+def _confirm_current(connection: sqlite3.Connection, job: RefreshJob, steps: Steps[Output]) -> bool:
     """Ours, running, and about the commit HEAD names at this moment; else the job ends here as superseded."""
     if not job_queue.heartbeat(connection, job.id, job.worker or "", steps.clock()):
         return False
@@ -87,12 +91,12 @@ def _current(connection: sqlite3.Connection, job: Job, steps: Steps[Output]) -> 
     return False
 
 
-def _may_help(error: ExactFactsError) -> bool:
+def _is_retryable(error: ExactFactsError) -> bool:
     """Another attempt: whoever raised the error says so."""
     return bool(error.detail.get("retry", False))
 
 
-def _told(error: ExactFactsError) -> str:
+def _format_error(error: ExactFactsError) -> str:
     """What the job's row keeps: the diagnosis, the message, the end of the tool's log."""
     name = error.detail.get("diagnosis") or error.code
     log = str(error.detail.get("log") or "")[-_MAX_LOG:]

@@ -18,7 +18,7 @@ from gitindex.semantic.file_state import Certainty, FileFacts, FileState, Freshn
 
 ALLOWED, NEEDS_DECISION, BLOCKED = "allowed", "needs_decision", "blocked"
 
-_WHY = {
+_REASONS = {
     Freshness.DIRTY: "content changed since it was indexed",
     Freshness.STALE: "the interface of a dependency changed",
     Freshness.PENDING_CHECK: "a dependency changed and its interface is not known yet",
@@ -59,39 +59,39 @@ class Verdict:
 FindDecision = Callable[[str, str], Decision | None]  # (signature, head)
 
 
-def check(
+def check_edit(
     paths: Iterable[str],
     states: Mapping[str, FileState],
     facts: Mapping[str, FileFacts],
     head: str,
-    find: FindDecision | None = None,
+    find_decision: FindDecision | None = None,
 ) -> Verdict:
     """The gate for editing all of `paths` together."""
-    wanted = sorted(set(paths))
-    unfit = [path for path in wanted if states[path].freshness is not Freshness.CLEAN]
-    blocked = tuple(witness(path, states[path]) for path in unfit)
-    if blocked:
-        return Verdict(BLOCKED, blocked)
-    unsure = tuple(path for path in wanted if states[path].certainty is not Certainty.CERTAIN)
-    if not unsure:
+    sorted_paths = sorted(set(paths))
+    unclean_paths = [path for path in sorted_paths if states[path].freshness is not Freshness.CLEAN]
+    witnesses = tuple(make_witness(path, states[path]) for path in unclean_paths)
+    if witnesses:
+        return Verdict(BLOCKED, witnesses)
+    ambiguous_paths = tuple(path for path in sorted_paths if states[path].certainty is not Certainty.CERTAIN)
+    if not ambiguous_paths:
         return Verdict(ALLOWED)
-    hashes = {path: facts[path].content_hash for path in unsure}
-    question = signature({path: facts[path].ambiguity for path in unsure})
-    known = find(question, head) if find else None
-    if known is not None and replayable(known, question, head, hashes):
-        return Verdict(ALLOWED, signature=question, decision=known)
-    return Verdict(NEEDS_DECISION, ambiguous=unsure, signature=question)
+    hashes = {path: facts[path].content_hash for path in ambiguous_paths}
+    question = hash_question({path: facts[path].ambiguity for path in ambiguous_paths})
+    decision = find_decision(question, head) if find_decision else None
+    if decision is not None and is_replayable(decision, question, head, hashes):
+        return Verdict(ALLOWED, signature=question, decision=decision)
+    return Verdict(NEEDS_DECISION, ambiguous=ambiguous_paths, signature=question)
 
 
-def witness(path: str, state: FileState) -> Witness:
+def make_witness(path: str, state: FileState) -> Witness:
     because = state.because
     target = because or path
-    reason = _WHY[state.freshness] + (f": {because}" if because else "")
+    reason = _REASONS[state.freshness] + (f": {because}" if because else "")
     command = f"gitindex refresh --wait --files {'-- ' * target.startswith('-')}{quote_argument(target)}"
     return Witness(path, state.freshness.value, state.certainty.value, reason, because, command)
 
 
-def signature(ambiguity: Mapping[str, tuple[str, ...]]) -> str:
+def hash_question(ambiguity: Mapping[str, tuple[str, ...]]) -> str:
     """Identity of a question: which files, which kinds of ambiguity. Not their contents: those are
     compared.
     """
@@ -99,6 +99,10 @@ def signature(ambiguity: Mapping[str, tuple[str, ...]]) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def replayable(known: Decision, question: str, head: str, hashes: Mapping[str, str]) -> bool:
+def is_replayable(decision: Decision, question: str, head: str, hashes: Mapping[str, str]) -> bool:
     """An old answer holds only for the same question, commit and bytes."""
-    return known.signature == question and known.head == head and dict(known.file_hashes) == dict(hashes)
+    return (
+        decision.signature == question
+        and decision.head == head
+        and dict(decision.file_hashes) == dict(hashes)
+    )

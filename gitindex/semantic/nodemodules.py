@@ -10,33 +10,35 @@ from pathlib import Path
 
 from gitindex.errors import UsageError
 
-NAME = "node_modules"
+DIRECTORY_NAME = "node_modules"
 
 
 def locate(directory: Path) -> Path:
     """The `node_modules` a person means by itself or by the project that holds it. Raises UsageError for neither."""
-    for found in (directory, directory / NAME):
-        if found.name == NAME and found.is_dir():  # by any other name the compiler takes packages for sources
-            return Path(os.path.realpath(found))
+    for path in (directory, directory / DIRECTORY_NAME):
+        if (
+            path.name == DIRECTORY_NAME and path.is_dir()
+        ):  # by any other name the compiler takes packages for sources
+            return Path(os.path.realpath(path))
     raise UsageError(
         f"no installed packages in {directory}", hint="npm install, then --node-modules node_modules"
     )
 
 
-def packages(modules: Path) -> dict[str, Path]:
+def list_packages(modules: Path) -> dict[str, Path]:
     """name → directory. Links that leave `modules` are a monorepo's own packages: the checkout has its own."""
-    return {name: path for name, path in sorted(_entries(modules)) if _inside(path, modules)}
+    return {name: path for name, path in sorted(_iter_entries(modules)) if _is_inside(path, modules)}
 
 
-def fingerprint(modules: Path | None) -> str:
+def hash_packages(modules: Path | None) -> str:
     """Of names and versions; empty without a directory."""
     if modules is None:
         return ""
-    told = "\n".join(f"{name} {_version(path)}" for name, path in packages(modules).items())
-    return hashlib.sha256(told.encode()).hexdigest()
+    listing = "\n".join(f"{name} {_read_version(path)}" for name, path in list_packages(modules).items())
+    return hashlib.sha256(listing.encode()).hexdigest()
 
 
-def _entries(modules: Path) -> Iterator[tuple[str, Path]]:
+def _iter_entries(modules: Path) -> Iterator[tuple[str, Path]]:
     for path in modules.iterdir():
         if path.name.startswith("@") and path.is_dir():
             yield from ((f"{path.name}/{child.name}", child) for child in path.iterdir())
@@ -44,11 +46,11 @@ def _entries(modules: Path) -> Iterator[tuple[str, Path]]:
             yield path.name, path
 
 
-def _inside(path: Path, modules: Path) -> bool:
+def _is_inside(path: Path, modules: Path) -> bool:
     return path.is_dir() and Path(os.path.realpath(path)).is_relative_to(modules)
 
 
-def _version(package: Path) -> str:
+def _read_version(package: Path) -> str:
     try:
         return str(json.loads((package / "package.json").read_bytes()).get("version", ""))
     except (OSError, ValueError, AttributeError):

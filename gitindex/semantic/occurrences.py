@@ -23,18 +23,18 @@ _PAD = bytes(8)  # so that looking a few bytes ahead stays inside the buffer
 Bools = npt.NDArray[np.bool_]
 
 
-class Columns(NamedTuple):
-    """Parallel arrays. `enclosing` only where `around` says so, and only for definitions."""
+class OccurrenceColumns(NamedTuple):
+    """Parallel arrays. `enclosing` only where `has_enclosing` says so, and only for definitions."""
 
     ids: npt.NDArray[np.int32]
     roles: Ints
     ranges: Ranges
     defined: Ints  # positions of definitions
     enclosing: Ranges  # of the definitions
-    around: Bools
+    has_enclosing: Bools
 
 
-class _Spans(NamedTuple):
+class _PartSpans(NamedTuple):
     """Where the parts of each message lie in the buffer; nothing but `regular` counts where that is False."""
 
     regular: Bools
@@ -47,88 +47,95 @@ class _Spans(NamedTuple):
     enclosing_size: Ints
 
 
-class Occurrences:
+class OccurrenceReader:
     def __init__(self, interner: Interner) -> None:
         self._interner = interner
 
-    def read(self, messages: list[bytes]) -> Columns:
+    def read(self, messages: list[bytes]) -> OccurrenceColumns:
         count = len(messages)
         joined = b"".join([*messages, _PAD])
         ends = np.cumsum(np.fromiter(map(len, messages), dtype=np.int64, count=count))
         starts = np.concatenate((np.zeros(1, np.int64), ends[:-1])) if count else ends
         buffer = np.frombuffer(joined, dtype=np.uint8)
-        spans = _spans(buffer, starts, ends)
-        cuts = zip(spans.symbol_at.tolist(), spans.symbol_end.tolist(), strict=True)
-        number = self._interner.ids.__getitem__
-        ids = np.fromiter(map(number, [joined[a:b] for a, b in cuts]), dtype=np.int32, count=count)
+        spans = _locate_parts(buffer, starts, ends)
+        symbol_bounds = zip(spans.symbol_at.tolist(), spans.symbol_end.tolist(), strict=True)
+        number_of = self._interner.ids.__getitem__
+        ids = np.fromiter(
+            map(number_of, [joined[a:b] for a, b in symbol_bounds]), dtype=np.int32, count=count
+        )
         ranges = decode_spans(buffer, spans.range_at, spans.range_size)
-        odd = {at: _Odd(messages[at], self._interner) for at in np.flatnonzero(~spans.regular).tolist()}
+        irregular = {
+            at: _IrregularOccurrence(messages[at], self._interner)
+            for at in np.flatnonzero(~spans.regular).tolist()
+        }
         roles = spans.roles
-        for at, found in odd.items():
-            ids[at], roles[at] = found.id, found.roles
-            found.set(ranges, at, "range")
+        for at, occurrence in irregular.items():
+            ids[at], roles[at] = occurrence.id, occurrence.roles
+            occurrence.fill_range(ranges, at, "range")
         # On references rust-analyzer means something else by an enclosing range.
         defined = np.flatnonzero((roles & schema.DEFINITION) != 0)
         sizes = spans.enclosing_size[defined]
         enclosing = decode_spans(buffer, spans.enclosing_at[defined], sizes)
-        around = sizes > 0
-        for place, at in enumerate(defined.tolist()) if odd else ():
-            if at in odd:
-                around[place] = odd[at].set(enclosing, place, "enclosing_range")
-        return Columns(ids, roles, ranges, defined, enclosing, around)
+        has_enclosing = sizes > 0
+        for row, at in enumerate(defined.tolist()) if irregular else ():
+            if at in irregular:
+                has_enclosing[row] = irregular[at].fill_range(enclosing, row, "enclosing_range")
+        return OccurrenceColumns(ids, roles, ranges, defined, enclosing, has_enclosing)
 
 
-def _spans(buffer: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> _Spans:
+def _locate_parts(buffer: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> _PartSpans:
     range_size = buffer[starts + 1].astype(np.int64)
-    at = starts + 2 + range_size
-    ok = (buffer[starts] == _RANGE) & (range_size < 128) & (at < ends)
-    at = np.where(ok, at, starts)
-    low, high = buffer[at + 1].astype(np.int64), buffer[at + 2].astype(np.int64)
-    two = low > 127
-    symbol_at = at + 2 + two
-    symbol_end = symbol_at + np.where(two, low & 127 | high << 7, low)
-    ok &= (buffer[at] == _SYMBOL) & ((high < 128) | ~two) & (symbol_end <= ends)
-    at = np.where(ok, symbol_end, starts)
-    given = ok & (at < ends) & (buffer[at] == _ROLES)
-    roles = np.where(given, buffer[at + 1], 0).astype(np.int64)
-    at += 2 * given
-    given = ok & (at < ends) & (buffer[at] == _ENCLOSING)
-    size = np.where(given, buffer[at + 1], 0).astype(np.int64)
-    at += 2 * given
-    ok &= (roles < 128) & (size < 128) & (at + size == ends)
-    for column in (range_size, symbol_at, symbol_end, roles, size):
-        column *= ok
-    return _Spans(ok, starts + 2, range_size, symbol_at, symbol_end, roles, at, size)
+    cursor = starts + 2 + range_size
+    is_regular = (buffer[starts] == _RANGE) & (range_size < 128) & (cursor < ends)
+    cursor = np.where(is_regular, cursor, starts)
+    low, high = buffer[cursor + 1].astype(np.int64), buffer[cursor + 2].astype(np.int64)
+    two_bytes = low > 127
+    symbol_at = cursor + 2 + two_bytes
+    symbol_end = symbol_at + np.where(two_bytes, low & 127 | high << 7, low)
+    is_regular &= (buffer[cursor] == _SYMBOL) & ((high < 128) | ~two_bytes) & (symbol_end <= ends)
+    cursor = np.where(is_regular, symbol_end, starts)
+    is_present = is_regular & (cursor < ends) & (buffer[cursor] == _ROLES)
+    roles = np.where(is_present, buffer[cursor + 1], 0).astype(np.int64)
+    cursor += 2 * is_present
+    is_present = is_regular & (cursor < ends) & (buffer[cursor] == _ENCLOSING)
+    enclosing_size = np.where(is_present, buffer[cursor + 1], 0).astype(np.int64)
+    cursor += 2 * is_present
+    is_regular &= (roles < 128) & (enclosing_size < 128) & (cursor + enclosing_size == ends)
+    for column in (range_size, symbol_at, symbol_end, roles, enclosing_size):
+        column *= is_regular
+    return _PartSpans(
+        is_regular, starts + 2, range_size, symbol_at, symbol_end, roles, cursor, enclosing_size
+    )
 
 
-class _Odd:
+class _IrregularOccurrence:
     """One occurrence parsed by protobuf; without a symbol, and therefore dropped, when it does not parse."""
 
     def __init__(self, raw: bytes, interner: Interner) -> None:
         self.id, self.roles = Interner.EMPTY, 0
         self._parts: dict[str, list[bytes]] = {}
         try:
-            message = schema.raw().Occurrence.FromString(raw)
+            message = schema.raw_messages().Occurrence.FromString(raw)
         except DecodeError:
             return
         self.id = interner.ids[message.symbol]
         self.roles = message.symbol_roles & 127
         for name in ("range", "enclosing_range"):
             typed = [getattr(message, f"{lines}_line_{name}") for lines in ("single", "multi")]
-            self._parts[name] = [getattr(message, name) or _repacked(raw, name), *typed]
+            self._parts[name] = [getattr(message, name) or _repack_range(raw, name), *typed]
 
-    def set(self, ranges: Ranges, at: int, name: str) -> bool:
+    def fill_range(self, ranges: Ranges, row: int, name: str) -> bool:
         """Fill in one of the two ranges; False when there is none."""
         parts = self._parts.get(name, [b"", b"", b""])
         for target, value in zip(ranges, decode_all(*([part] for part in parts)), strict=True):
-            target[at] = value[0]
+            target[row] = value[0]
         return any(parts)
 
 
-def _repacked(raw: bytes, name: str) -> bytes:
+def _repack_range(raw: bytes, name: str) -> bytes:
     """A range written as separate integers, which is valid though no indexer does it; b"" without one."""
     try:
-        values = getattr(schema.plain().Occurrence.FromString(raw), name)
+        values = getattr(schema.plain_messages().Occurrence.FromString(raw), name)
     except DecodeError:  # text that is not UTF-8: what `raw` tolerates
         return b""
-    return bytes(schema.plain().Occurrence(range=values).SerializeToString())[2:] if values else b""
+    return bytes(schema.plain_messages().Occurrence(range=values).SerializeToString())[2:] if values else b""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gitindex.semantic.contexts import Context
 
-_MANIFEST = "package.json"
+_PACKAGE_FILE = "package.json"
 _NAMELESS = b"."  # SCIP's word for nothing
 
 
@@ -28,32 +28,32 @@ class Naming(NamedTuple):
         fields = package.split(b" ")
         return len(fields) == 4 and fields[2] in self.own
 
-    def renamed(self, package: bytes) -> bytes:
+    def rename_nameless(self, package: bytes) -> bytes:
         return package[:-2] + self.nameless + b" " if package.endswith(b" . ") else package
 
 
 NAMELESS = Naming()
 
 
-def of(context: Context, paths: Iterable[str], read: Callable[[str], bytes | None]) -> Naming:
+def collect_naming(context: Context, paths: Iterable[str], read: Callable[[str], bytes | None]) -> Naming:
     """For one context of a tree; only npm packages need it, other indexers are told what to call theirs."""
     if context.language != "typescript":
         return NAMELESS
-    manifests = [
-        path for path in paths if posixpath.basename(path) == _MANIFEST and "node_modules" not in path
+    package_files = [
+        path for path in paths if posixpath.basename(path) == _PACKAGE_FILE and "node_modules" not in path
     ]
-    names = {path: package_name(read(path) or b"") for path in manifests}
+    names = {path: parse_package_name(read(path) or b"") for path in package_files}
     own = frozenset(name.encode() for name in names.values() if name)
-    here = posixpath.join(context.root, _MANIFEST)
-    if not context.root or names.get(here, "named"):
+    own_package_file = posixpath.join(context.root, _PACKAGE_FILE)
+    if not context.root or names.get(own_package_file, "named"):
         return Naming(own)
     return Naming(own, b"./" + context.root.replace(" ", "_").encode())
 
 
-def package_name(manifest: bytes) -> str:
+def parse_package_name(package_json: bytes) -> str:
     """Empty when it has none."""
     try:
-        found = json.loads(manifest).get("name")
+        name = json.loads(package_json).get("name")
     except (ValueError, AttributeError):
         return ""
-    return found if isinstance(found, str) else ""
+    return name if isinstance(name, str) else ""

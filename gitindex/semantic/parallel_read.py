@@ -25,25 +25,25 @@ from gitindex.segment import scipfacts
 from gitindex.segment.scipfacts import StorableDocument
 from gitindex.segment.scipsymbols import SymbolColumns
 from gitindex.semantic.checkout import MAX_FILE_BYTES, BlobReader
-from gitindex.semantic.decode import Decoded, Summary, path_of
-from gitindex.semantic.interning import Seen
+from gitindex.semantic.decode import DecodedIndex, Summary, parse_document_path
+from gitindex.semantic.interning import DefinedSymbols
 from gitindex.semantic.package_names import Naming
 from gitindex.view.exact_facts import ScipView
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-WORTH_A_HELPER = 8 * 1024 * 1024  # bytes of an index below which starting a process costs more than it saves
-_OURS = 0.5  # of the documents' bytes
-PATIENCE = 600.0  # seconds without a message: whatever takes longer was stopped
-_MESSAGE_DOCUMENTS = 200
+MIN_SPLIT_BYTES = 8 * 1024 * 1024  # bytes of an index below which starting a process costs more than it saves
+_OWN_FRACTION = 0.5  # of the documents' bytes
+MESSAGE_TIMEOUT_SECONDS = 600.0  # seconds without a message: whatever takes longer was stopped
+_DOCUMENTS_PER_MESSAGE = 200
 
 
 class HelperLost(Exception):
     """The other process ended before its work did."""
 
 
-class Order(NamedTuple):
+class HelperTask(NamedTuple):
     """What a helper needs to know to read its share."""
 
     file: Path
@@ -51,35 +51,35 @@ class Order(NamedTuple):
     naming: Naming
     repo: Repo
     blobs: dict[str, str]
-    stored: tuple[Path, ...]  # scip files of the store, for symbols of other contexts
+    stored_files: tuple[Path, ...]  # scip files of the store, for symbols of other contexts
     context: str
     documents: tuple[int, ...]
 
 
-class Helper:
+class HelperProcess:
     """The helper process as its parent sees it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._sender: Thread | None = None
-        self.named: SymbolColumns
+        self.symbols: SymbolColumns
         self.summary: Summary
 
-    def begin(self, order: Order) -> None:
+    def send_task(self, task: HelperTask) -> None:
         """Returns at once: an order is larger than what a pipe holds, and the helper has yet to start up."""
-        self._sender = Thread(target=self._send, args=(order,), daemon=True)
+        self._sender = Thread(target=self._send, args=(task,), daemon=True)
         self._sender.start()
 
-    def exchange(self, seen: Seen) -> Seen:
-        theirs: Seen = self._receive()
-        self._send(seen)
-        return theirs | seen
+    def exchange_defined(self, defined: DefinedSymbols) -> DefinedSymbols:
+        helper_defined: DefinedSymbols = self._receive()
+        self._send(defined)
+        return helper_defined | defined
 
-    def ready(self) -> Iterator[StorableDocument]:
-        """Its documents; `named` and `summary` are there when they end."""
+    def receive_documents(self) -> Iterator[StorableDocument]:
+        """Its documents; `symbols` and `summary` are there when they end."""
         while batch := self._receive():
             yield from batch
-        self.named, self.summary = self._receive()
+        self.symbols, self.summary = self._receive()
 
     def close(self) -> None:
         """Only when the process is gone: that ends a message still under way."""
@@ -93,66 +93,66 @@ class Helper:
 
     def _receive(self) -> Any:
         try:
-            if not self._connection.poll(PATIENCE):
+            if not self._connection.poll(MESSAGE_TIMEOUT_SECONDS):
                 raise HelperLost
             return self._connection.recv()
         except (EOFError, ConnectionError) as error:
             raise HelperLost from error
 
 
-class Team(NamedTuple):
-    helper: Helper
-    ours: list[int]  # the documents that are not the helper's
+class SplitIndex(NamedTuple):
+    helper: HelperProcess
+    own_documents: list[int]  # the documents that are not the helper's
 
 
-def known_elsewhere(stored: ScipView, context: str) -> Callable[[int], bool]:
+def defined_elsewhere_check(stored: ScipView, context: str) -> Callable[[int], bool]:
     """Whether another context's documents define a symbol."""
     return partial(stored.is_defined_outside, context=context)
 
 
-def halves(file: IndexFile, prefix: str) -> tuple[list[int], list[int]]:
+def split_halves(file: IndexFile, prefix: str) -> tuple[list[int], list[int]]:
     """Numbers of the documents in order of path, cut near the middle of their bytes and never within a path."""
     spans = file.layout.documents
-    keyed = sorted((_key(file.path_in(span), prefix), number) for number, span in enumerate(spans))
-    enough = _OURS * sum(end - start for start, end in spans)
-    done, cut = 0, len(keyed)
-    for at, (key, number) in enumerate(keyed):
-        if done >= enough and key != keyed[at - 1][0]:
-            cut = at
+    ordered = sorted((_sort_key(file.read_path(span), prefix), number) for number, span in enumerate(spans))
+    target_bytes = _OWN_FRACTION * sum(end - start for start, end in spans)
+    own_bytes, cut = 0, len(ordered)
+    for index, (key, number) in enumerate(ordered):
+        if own_bytes >= target_bytes and key != ordered[index - 1][0]:
+            cut = index
             break
-        done += spans[number][1] - spans[number][0]
-    return [number for _, number in keyed[:cut]], [number for _, number in keyed[cut:]]
+        own_bytes += spans[number][1] - spans[number][0]
+    return [number for _, number in ordered[:cut]], [number for _, number in ordered[cut:]]
 
 
-def _key(raw: bytes, prefix: str) -> str:
+def _sort_key(raw: bytes, prefix: str) -> str:
     try:
-        return path_of(raw, prefix)
+        return parse_document_path(raw, prefix)
     except UnsafePath:
         return ""
 
 
-def worth_it(file: Path) -> bool:
-    return file.stat().st_size >= WORTH_A_HELPER and (os.cpu_count() or 1) > 1
+def is_worth_splitting(file: Path) -> bool:
+    return file.stat().st_size >= MIN_SPLIT_BYTES and (os.cpu_count() or 1) > 1
 
 
 @contextmanager
-def helper() -> Iterator[Helper]:
+def start_helper() -> Iterator[HelperProcess]:
     """A process that starts up while its order is still being written."""
     from multiprocessing import get_context
 
     # Forking a process with threads (Lance, heartbeat) is not safe.
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    spawn_context = get_context("spawn")
+    parent_end, helper_end = spawn_context.Pipe()
+    process = spawn_context.Process(target=_serve, args=(helper_end,), daemon=True)
     process.start()
-    theirs.close()  # so that the helper's death is the end of the stream
-    made = Helper(ours)
+    helper_end.close()  # so that the helper's death is the end of the stream
+    helper_process = HelperProcess(parent_end)
     try:
-        yield made
+        yield helper_process
     finally:
         process.kill()  # one that was stopped would not hear anything milder
         process.join()
-        made.close()
+        helper_process.close()
 
 
 def _serve(connection: Connection) -> None:
@@ -161,32 +161,32 @@ def _serve(connection: Connection) -> None:
     """
     try:
         with pause_gc():
-            _read_share(connection, connection.recv())
+            _read_half(connection, connection.recv())
     except (GitindexError, OSError, EOFError):
         sys.exit(1)
 
 
-def _read_share(connection: Connection, order: Order) -> None:
-    def exchange(seen: Seen) -> Seen:
-        connection.send(seen)
-        ours: Seen = connection.recv()
-        return ours | seen
+def _read_half(connection: Connection, task: HelperTask) -> None:
+    def exchange_defined(defined: DefinedSymbols) -> DefinedSymbols:
+        connection.send(defined)
+        parent_defined: DefinedSymbols = connection.recv()
+        return parent_defined | defined
 
-    known = known_elsewhere(ScipView(order.stored, lambda _: None), order.context)
-    with IndexFile(order.file) as file, open_objects(order.repo, bulk=True) as objects:
-        decoded = Decoded(
+    store_defines = defined_elsewhere_check(ScipView(task.stored_files, lambda _: None), task.context)
+    with IndexFile(task.file) as file, open_objects(task.repo, bulk=True) as objects:
+        decoded = DecodedIndex(
             file,
-            BlobReader(order.blobs, objects, MAX_FILE_BYTES),
-            prefix=order.prefix,
-            known=known,
-            naming=order.naming,
-            only=order.documents,
-            exchange=exchange,
+            BlobReader(task.blobs, objects, MAX_FILE_BYTES),
+            prefix=task.prefix,
+            store_defines=store_defines,
+            naming=task.naming,
+            document_numbers=task.documents,
+            exchange_defined=exchange_defined,
         )
-        every = list(
+        documents = list(
             scipfacts.pack_documents(decoded.documents())
         )  # before the first message: the parent is busy
-        for at in range(0, len(every), _MESSAGE_DOCUMENTS):
-            connection.send(every[at : at + _MESSAGE_DOCUMENTS])
+        for start in range(0, len(documents), _DOCUMENTS_PER_MESSAGE):
+            connection.send(documents[start : start + _DOCUMENTS_PER_MESSAGE])
         connection.send([])
-        connection.send((decoded.named(), decoded.summary))
+        connection.send((decoded.symbols_by_name(), decoded.summary))

@@ -22,7 +22,7 @@ from pathlib import Path
 from gitindex.errors import ExactFactsError
 
 _POLL_SECONDS = 0.05
-_LOG_TAIL = 256 * 1024
+_LOG_TAIL_BYTES = 256 * 1024
 _PR_SET_DUMPABLE = 4
 
 
@@ -35,9 +35,9 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProcessResult:
     exit_code: int  # negative: killed by that signal
-    stopped: str  # "" | time | memory | output | log | cancelled: why we killed it
+    stop_reason: str  # "" | time | memory | output | log | cancelled: why we killed it
     log: str  # the end of what it printed
     seconds: float
     peak_bytes: int
@@ -52,24 +52,26 @@ def run(
     caps: Caps,
     outputs: Sequence[Path] = (),
     alive: Callable[[], bool] = lambda: True,
-) -> Outcome:
+) -> ProcessResult:
     """Raises SemanticError when the program cannot be started at all."""
     started = time.monotonic()
-    close_to_others()
+    forbid_inspection()
     with log.open("wb") as sink:
         child = _start(command, cwd, environment, sink.fileno())
-    watch = _Watch(child.pid, caps, outputs, log, alive, started)
+    monitor = _CapMonitor(child.pid, caps, outputs, log, alive, started)
     try:
-        while child.poll() is None and not watch.stopped():
+        while child.poll() is None and not monitor.check_caps():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(_POLL_SECONDS)
     finally:
         _kill_group(child.pid)
-        code = child.wait()
-    return Outcome(code, watch.why, _tail(log), time.monotonic() - started, watch.peak)
+        exit_code = child.wait()
+    return ProcessResult(
+        exit_code, monitor.stop_reason, _read_tail(log), time.monotonic() - started, monitor.peak
+    )
 
 
-def close_to_others() -> None:
+def forbid_inspection() -> None:
     """Where Linux allows it, `/proc/PID/environ` and `/proc/PID/mem` of this process are the system's alone."""
     if sys.platform == "linux":
         import ctypes  # late: only who runs an indexer needs it
@@ -100,7 +102,7 @@ def _start(
     return child
 
 
-class _Watch:
+class _CapMonitor:
     def __init__(
         self,
         group: int,
@@ -113,37 +115,37 @@ class _Watch:
         self._group, self._caps, self._outputs, self._log = group, caps, outputs, log
         self._alive, self._started = alive, started
         self.peak = 0
-        self.why = ""
+        self.stop_reason = ""
 
-    def stopped(self) -> bool:
-        """Whether a cap is exceeded now; `why` says which."""
-        self.peak = max(self.peak, group_memory(self._group))
+    def check_caps(self) -> bool:
+        """Whether a cap is exceeded now; `stop_reason` says which."""
+        self.peak = max(self.peak, measure_group_memory(self._group))
         if time.monotonic() - self._started > self._caps.seconds:
-            self.why = "time"
+            self.stop_reason = "time"
         elif self.peak > self._caps.memory_bytes:
-            self.why = "memory"
-        elif sum(map(_size, self._outputs)) > self._caps.output_bytes:
-            self.why = "output"
-        elif _size(self._log) > self._caps.log_bytes:
-            self.why = "log"
+            self.stop_reason = "memory"
+        elif sum(map(_file_size, self._outputs)) > self._caps.output_bytes:
+            self.stop_reason = "output"
+        elif _file_size(self._log) > self._caps.log_bytes:
+            self.stop_reason = "log"
         elif not self._alive():
-            self.why = "cancelled"
-        return bool(self.why)
+            self.stop_reason = "cancelled"
+        return bool(self.stop_reason)
 
 
-def group_memory(group: int) -> int:
+def measure_group_memory(group: int) -> int:
     """Resident bytes of all processes of a group."""
     processes = Path("/proc")
     if not (processes / "self/stat").exists():
-        return _group_memory_ps(group)
+        return _measure_with_ps(group)
     total = 0
     for entry in os.listdir(processes):
         if entry.isdigit():
-            total += _member_memory(processes / entry / "stat", group)
+            total += _measure_process_memory(processes / entry / "stat", group)
     return total
 
 
-def _member_memory(stat: Path, group: int) -> int:
+def _measure_process_memory(stat: Path, group: int) -> int:
     try:
         text = stat.read_text("utf-8", "replace")
     except OSError:  # ended meanwhile
@@ -154,9 +156,9 @@ def _member_memory(stat: Path, group: int) -> int:
     return int(fields[21]) * resource.getpagesize()
 
 
-def _group_memory_ps(group: int) -> int:
-    out = subprocess.run(["ps", "-axo", "pgid=,rss="], capture_output=True, check=False).stdout.decode()
-    rows = (line.split() for line in out.splitlines())
+def _measure_with_ps(group: int) -> int:
+    listing = subprocess.run(["ps", "-axo", "pgid=,rss="], capture_output=True, check=False).stdout.decode()
+    rows = (line.split() for line in listing.splitlines())
     return sum(int(row[1]) * 1024 for row in rows if len(row) == 2 and row[0] == str(group))
 
 
@@ -165,14 +167,14 @@ def _kill_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:
         return 0
 
 
-def _tail(log: Path) -> str:
+def _read_tail(log: Path) -> str:
     with log.open("rb") as file:
-        file.seek(max(0, _size(log) - _LOG_TAIL))
+        file.seek(max(0, _file_size(log) - _LOG_TAIL_BYTES))
         return file.read().decode("utf-8", "replace")

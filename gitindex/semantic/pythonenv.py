@@ -10,31 +10,31 @@ from pathlib import Path
 from gitindex.errors import UsageError
 
 
-def site_packages(environment: Path) -> Path:
+def find_site_packages(environment: Path) -> Path:
     """Where an environment keeps its packages. Raises UsageError for a directory that is none."""
-    found = sorted(environment.glob("lib/python*/site-packages"))
-    if not found:
+    directories = sorted(environment.glob("lib/python*/site-packages"))
+    if not directories:
         raise UsageError(f"not a Python environment: {environment}", hint="--python-env .venv")
-    return found[-1]
+    return directories[-1]
 
 
 def locate(environment: Path) -> Path:
     """Looked at at once: a directory that is none is a mistake of the request, not of a job. Raises UsageError."""
-    site_packages(environment)
+    find_site_packages(environment)
     return environment.resolve()
 
 
-def describe(environment: Path) -> bytes:
+def describe_packages(environment: Path) -> bytes:
     """The list of installed packages, as JSON; the same for the same packages."""
-    listed = []
-    for package in distributions(path=[str(site_packages(environment))]):
+    packages = []
+    for package in distributions(path=[str(find_site_packages(environment))]):
         name = package.metadata["Name"]
         files = sorted(file.as_posix() for file in package.files or ())
         if name and files:
-            listed.append({"name": name, "version": package.version, "files": files})
-    return json.dumps(sorted(listed, key=lambda item: str(item["name"]))).encode()
+            packages.append({"name": name, "version": package.version, "files": files})
+    return json.dumps(sorted(packages, key=lambda item: str(item["name"]))).encode()
 
 
-def fingerprint(environment: Path | None) -> str:
+def hash_packages(environment: Path | None) -> str:
     """Of its packages; empty without an environment."""
-    return hashlib.sha256(describe(environment)).hexdigest() if environment else ""
+    return hashlib.sha256(describe_packages(environment)).hexdigest() if environment else ""

@@ -13,7 +13,7 @@ from gitindex.errors import ExactFactsError
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class RefreshScope:
     """A union of its parts; sorted, without files that a package already covers."""
 
     files: tuple[str, ...] = ()
@@ -21,62 +21,64 @@ class Scope:
     changed_since: float | None = None
 
 
-def scope(
+def canonical_scope(
     files: tuple[str, ...] = (), packages: tuple[str, ...] = (), changed_since: float | None = None
-) -> Scope:
+) -> RefreshScope:
     """The canonical scope of these parts."""
-    kept = tuple(sorted({p for p in packages if not any(_inside(p, q) for q in packages if q != p)}))
-    loose = tuple(sorted({f for f in files if not any(_inside(f, p) for p in kept)}))
-    return Scope(loose, kept, changed_since)
+    outer_packages = tuple(
+        sorted({p for p in packages if not any(_is_inside(p, q) for q in packages if q != p)})
+    )
+    loose_files = tuple(sorted({f for f in files if not any(_is_inside(f, p) for p in outer_packages)}))
+    return RefreshScope(loose_files, outer_packages, changed_since)
 
 
-def merge(a: Scope | None, b: Scope | None) -> Scope | None:
+def merge(a: RefreshScope | None, b: RefreshScope | None) -> RefreshScope | None:
     """The narrowest scope that covers both."""
     if a is None or b is None:
         return None
-    times = [at for at in (a.changed_since, b.changed_since) if at is not None]
-    return scope(a.files + b.files, a.packages + b.packages, min(times, default=None))
+    times = [time for time in (a.changed_since, b.changed_since) if time is not None]
+    return canonical_scope(a.files + b.files, a.packages + b.packages, min(times, default=None))
 
 
-def covers(wide: Scope | None, narrow: Scope | None) -> bool:
+def covers(wide: RefreshScope | None, narrow: RefreshScope | None) -> bool:
     return merge(wide, narrow) == (
-        None if wide is None else scope(wide.files, wide.packages, wide.changed_since)
+        None if wide is None else canonical_scope(wide.files, wide.packages, wide.changed_since)
     )
 
 
-def selects(chosen: Scope | None, path: str, changed_at: float | None = None) -> bool:
+def selects(scope: RefreshScope | None, path: str, changed_at: float | None = None) -> bool:
     """Whether a file lies in the scope; an unknown time of change counts as changed."""
-    if chosen is None or path in chosen.files or any(_inside(path, package) for package in chosen.packages):
+    if scope is None or path in scope.files or any(_is_inside(path, package) for package in scope.packages):
         return True
-    if chosen.changed_since is None:
+    if scope.changed_since is None:
         return False
-    return changed_at is None or changed_at >= chosen.changed_since
+    return changed_at is None or changed_at >= scope.changed_since
 
 
-def to_json(chosen: Scope | None) -> str | None:
+def to_json(scope: RefreshScope | None) -> str | None:
     """The stored form; None (SQL NULL) is full."""
-    if chosen is None:
+    if scope is None:
         return None
-    value = {
-        "files": list(chosen.files),
-        "packages": list(chosen.packages),
-        "changed_since": chosen.changed_since,
+    fields = {
+        "files": list(scope.files),
+        "packages": list(scope.packages),
+        "changed_since": scope.changed_since,
     }
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(fields, sort_keys=True)
 
 
-def from_json(text: str | None) -> Scope | None:
+def from_json(text: str | None) -> RefreshScope | None:
     if text is None:
         return None
     try:
-        value = json.loads(text)
-        return scope(tuple(value["files"]), tuple(value["packages"]), value["changed_since"])
+        fields = json.loads(text)
+        return canonical_scope(tuple(fields["files"]), tuple(fields["packages"]), fields["changed_since"])
     except (ValueError, KeyError, TypeError) as error:
-        shown = text[:80]
+        excerpt = text[:80]
         raise ExactFactsError(
-            f"stored refresh scope is not readable: {shown!r}", hint="gitindex refresh"
+            f"stored refresh scope is not readable: {excerpt!r}", hint="gitindex refresh"
         ) from error
 
 
-def _inside(path: str, package: str) -> bool:
+def _is_inside(path: str, package: str) -> bool:
     return package == "" or path == package or path.startswith(package.rstrip("/") + "/")

@@ -24,25 +24,25 @@ from gitindex.model.ids import ulid
 from gitindex.semantic import checkout, contexts, indexer_run, nodemodules, package_names, pythonenv
 from gitindex.semantic.checkout import MAX_FILE_BYTES, BlobReader, Checkout
 from gitindex.semantic.contexts import Context
-from gitindex.semantic.importer import Imported, Source, context_key, import_documents
-from gitindex.semantic.indexer_run import Bench, Indexed
-from gitindex.semantic.indexers.adapter import Run
+from gitindex.semantic.importer import ImportResult, ImportSource, context_key, import_documents
+from gitindex.semantic.indexer_run import IndexerResult, IndexerSettings
+from gitindex.semantic.indexers.adapter import IndexerRun
 from gitindex.semantic.indexers.registry import indexer_for
-from gitindex.semantic.job_queue import Job
+from gitindex.semantic.job_queue import RefreshJob
 from gitindex.semantic.job_worker import NoLongerCurrent, Steps
 from gitindex.store import staging, steps
 from gitindex.store.layout import Layout
 
-_BEAT_SECONDS = 2.0
-_LEASE_TRIES = 4
+_HEARTBEAT_SECONDS = 2.0
+_LEASE_ATTEMPTS = 4
 
 
-class Output(NamedTuple):
+class RefreshOutput(NamedTuple):
     """An accepted run, not yet imported."""
 
     context: Context
     scratch: ExitStack  # to close when it is no longer needed
-    indexed: Indexed
+    indexed: IndexerResult
 
 
 @dataclass(slots=True)
@@ -53,18 +53,18 @@ class Refresher:
     repo: Repo
     commit: str
     tree: str
-    bench: Bench
+    settings: IndexerSettings
     read_head: Callable[[], str]
     clock: Callable[[], float]
     keys: dict[int, tuple[str, str]] = field(default_factory=dict)
-    done: dict[int, tuple[Indexed, Imported]] = field(default_factory=dict)
+    results: dict[int, tuple[IndexerResult, ImportResult]] = field(default_factory=dict)
     lease_wait: float = 30.0
     python_env: Path | None = None  # of scip-python
     node_modules: Path | None = None  # of scip-typescript
     _stack: ExitStack = field(default_factory=ExitStack)
     _objects: Objects | None = None
     _blobs: dict[str, str] = field(default_factory=dict)
-    _found: list[Context] | None = None
+    _contexts: list[Context] | None = None
 
     def __enter__(self) -> Refresher:
         self._objects = self._stack.enter_context(open_objects(self.repo, bulk=True))
@@ -80,160 +80,172 @@ class Refresher:
 
     def contexts(self) -> list[Context]:
         """What the commit's tree holds (SE-1)."""
-        if self._found is None:
-            self._blobs = checkout.regular_blobs(self.objects, self.tree)
+        if self._contexts is None:
+            self._blobs = checkout.list_regular_blobs(self.objects, self.tree)
             read = BlobReader(self._blobs, self.objects, MAX_FILE_BYTES)
-            self._found = contexts.discover(self._blobs, lambda path: read(path) or b"")
-        return self._found
+            self._contexts = contexts.discover(self._blobs, lambda path: read(path) or b"")
+        return self._contexts
 
-    def inputs(self, context: Context, version: str) -> str:
+    def hash_inputs(self, context: Context, version: str) -> str:
         """Hash of everything a full run over the context depends on: equal inputs, equal index."""
         digest = hashlib.sha256(f"{context_key(context)}\0{version}\0".encode())
         if context.language == "python":
-            digest.update(pythonenv.fingerprint(self.python_env).encode())
+            digest.update(pythonenv.hash_packages(self.python_env).encode())
         elif context.language == "typescript":
-            digest.update(nodemodules.fingerprint(self.node_modules).encode())
+            digest.update(nodemodules.hash_packages(self.node_modules).encode())
         for path in sorted({*context.files, *context.project_files}):
             digest.update(f"{path}\0{self._blobs[path]}\0".encode())
         return digest.hexdigest()
 
-    def steps(self) -> Steps[Output]:
+    def steps(self) -> Steps[RefreshOutput]:
         return Steps(
             run=self._run,
             read_head=self.read_head,
             publish=self._publish,
             discard=self._discard,
             clock=self.clock,
-            reached=lambda name: steps.reach(f"refresh.{name}"),
+            on_step=lambda name: steps.reach(f"refresh.{name}"),
         )
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def _run(self, job: Job, alive: Callable[[], bool]) -> Output:
-        context = self._context(job)
+    def _run(self, job: RefreshJob, alive: Callable[[], bool]) -> RefreshOutput:
+        context = self._find_context(job)
         stack = ExitStack()
         try:
-            scratch = Path(stack.enter_context(_scratch(self.layout)))
-            made = checkout.check_out(self.objects, self.tree, scratch / "checkout", max_bytes=MAX_FILE_BYTES)
+            scratch = Path(stack.enter_context(_scratch_directory(self.layout)))
+            tree_copy = checkout.check_out(
+                self.objects, self.tree, scratch / "checkout", max_bytes=MAX_FILE_BYTES
+            )
             work = scratch / "work"
             work.mkdir()
-            run = self._described(context, made, work)
+            run = self._describe_run(context, tree_copy, work)
             indexed = indexer_run.index(
-                indexer_for(context.language), run, self.bench, _seldom(alive, self.clock)
+                indexer_for(context.language), run, self.settings, _throttle_heartbeat(alive, self.clock)
             )
-            return Output(context, stack, indexed)
+            return RefreshOutput(context, stack, indexed)
         except BaseException as error:
             stack.close()
             if isinstance(error, GitindexError) and not isinstance(error, ExactFactsError):
                 raise ExactFactsError(error.message, hint=error.hint, diagnosis=error.code) from error
             raise
 
-    def _publish(self, job: Job, output: Output, current: Callable[[], bool]) -> None:
+    def _publish(self, job: RefreshJob, output: RefreshOutput, current: Callable[[], bool]) -> None:
         def confirm() -> None:
             if not current():
                 raise NoLongerCurrent("HEAD moved while the index was made", hint="gitindex refresh --wait")
 
         try:
-            done = self._import(self._source(job, output), confirm)
+            imported = self._import(self._build_source(job, output), confirm)
         except ExactFactsError:
             raise
         except GitindexError as error:
-            busy = isinstance(error, LeaseHeld | LeaseLost)
-            raise ExactFactsError(error.message, hint=error.hint, diagnosis=error.code, retry=busy) from error
-        self.done[job.id] = (output.indexed, done)
+            lease_busy = isinstance(error, LeaseHeld | LeaseLost)
+            raise ExactFactsError(
+                error.message, hint=error.hint, diagnosis=error.code, retry=lease_busy
+            ) from error
+        self.results[job.id] = (output.indexed, imported)
 
-    def _import(self, source: Source, confirm: Callable[[], None]) -> Imported:
+    def _import(self, source: ImportSource, confirm: Callable[[], None]) -> ImportResult:
         """A busy store is waited for several times over: the run that made the index cost more than waiting."""
-        for _ in range(_LEASE_TRIES - 1):
+        for _ in range(_LEASE_ATTEMPTS - 1):
             try:
                 return import_documents(self.layout, source, confirm, wait=self.lease_wait)
             except (LeaseHeld, LeaseLost):
                 confirm()
         return import_documents(self.layout, source, confirm, wait=self.lease_wait)
 
-    def _discard(self, output: Output) -> None:
+    def _discard(self, output: RefreshOutput) -> None:
         output.scratch.close()
 
     # -- inside ----------------------------------------------------------------------------------
 
-    def _context(self, job: Job) -> Context:
-        wanted = self.keys.get(job.context_id)
+    def _find_context(self, job: RefreshJob) -> Context:
+        key = self.keys.get(job.context_id)
         for context in self.contexts():
-            if context.key == wanted:
+            if context.key == key:
                 return context
         raise ExactFactsError("the project this job is about is gone", diagnosis="no_context")
 
-    def _described(self, context: Context, made: Checkout, work: Path) -> Run:
+    def _describe_run(self, context: Context, tree_copy: Checkout, work: Path) -> IndexerRun:
         nested = tuple(
             other.root
             for other in self.contexts()
-            if other.language == context.language and _inside(other.root, context.root)
+            if other.language == context.language and _is_inside(other.root, context.root)
         )
-        listed = None
+        package_list = None
         if self.python_env is not None and context.language == "python":
-            listed = work / "packages.json"
-            listed.write_bytes(pythonenv.describe(self.python_env))
-        return Run(
-            checkout=made.root,
+            package_list = work / "packages.json"
+            package_list.write_bytes(pythonenv.describe_packages(self.python_env))
+        return IndexerRun(
+            checkout=tree_copy.root,
             root=context.root,
-            files=tuple(path for path in context.files if path in made.blobs),
+            files=tuple(path for path in context.files if path in tree_copy.blobs),
             work=Path(os.path.realpath(work)),
-            project=_project(context.root),
+            project=_project_name(context.root),
             nested=nested,
-            environment_file=listed,
-            python_env=self.python_env if listed else None,
+            environment_file=package_list,
+            python_env=self.python_env if package_list else None,
             node_modules=self.node_modules,
         )
 
-    def _source(self, job: Job, output: Output) -> Source:
+    def _build_source(self, job: RefreshJob, output: RefreshOutput) -> ImportSource:
         context, indexed = output.context, output.indexed
-        owned = {path: self._blobs[path] for path in context.files}
-        about: dict[str, Any] = {
+        owned_blobs = {path: self._blobs[path] for path in context.files}
+        entry_fields: dict[str, Any] = {
             "tool": indexed.tool,
             "version": indexed.version,
             "commit": self.commit,
             "excluded": list(indexed.excluded),
-            "inputs": self.inputs(context, indexed.version) if job.scope is None else "",
+            "inputs": self.hash_inputs(context, indexed.version) if job.scope is None else "",
             "elapsed_ms": round(indexed.seconds * 1000),
             "refreshed_at": datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds"),
         }
-        read = BlobReader(owned, self.objects, MAX_FILE_BYTES)
-        everything = BlobReader(self._blobs, self.objects, MAX_FILE_BYTES)
-        called = package_names.of(context, self._blobs, everything)
-        return Source(
-            indexed.output, indexed.prefix, context, owned, read, job.scope, about, called, self.repo
+        read_owned = BlobReader(owned_blobs, self.objects, MAX_FILE_BYTES)
+        read_any = BlobReader(self._blobs, self.objects, MAX_FILE_BYTES)
+        package_naming = package_names.collect_naming(context, self._blobs, read_any)
+        return ImportSource(
+            indexed.output,
+            indexed.prefix,
+            context,
+            owned_blobs,
+            read_owned,
+            job.scope,
+            entry_fields,
+            package_naming,
+            self.repo,
         )
 
 
-def _project(root: str) -> str:
+def _project_name(root: str) -> str:
     """The name of a project in symbols: no other project of the repository has it."""
     return f"project/{root}".replace(" ", "_") if root else "project"
 
 
-def _scratch(layout: Layout) -> AbstractContextManager[str | Path]:
+def _scratch_directory(layout: Layout) -> AbstractContextManager[str | Path]:
     """A fresh directory whose path suits every indexer."""
     if "+" in str(layout.base):  # scip-typescript crashes on such a root
         return tempfile.TemporaryDirectory(prefix="gitindex-", ignore_cleanup_errors=True)
     return staging.open_transaction(layout, ulid())
 
 
-def _seldom(alive: Callable[[], bool], clock: Callable[[], float]) -> Callable[[], bool]:
+def _throttle_heartbeat(alive: Callable[[], bool], clock: Callable[[], float]) -> Callable[[], bool]:
     """Ask only now and then: every heartbeat is a write."""
-    last = [clock()]
+    last_check = [clock()]
 
-    def asked() -> bool:
-        if clock() - last[0] < _BEAT_SECONDS:
+    def check_alive() -> bool:
+        if clock() - last_check[0] < _HEARTBEAT_SECONDS:
             return True
-        last[0] = clock()
+        last_check[0] = clock()
         return alive()
 
-    return asked
+    return check_alive
 
 
-def _inside(root: str, above: str) -> bool:
-    return root != above and (above == "" or root.startswith(above + "/"))
+def _is_inside(root: str, parent: str) -> bool:
+    return root != parent and (parent == "" or root.startswith(parent + "/"))
 
 
-def by_name(found: Iterable[Context], wanted: str) -> list[Context]:
+def select_contexts(discovered: Iterable[Context], name: str) -> list[Context]:
     """Contexts a person means: by id, language or root."""
-    return [context for context in found if wanted in (context.id, context.language, context.root or ".")]
+    return [context for context in discovered if name in (context.id, context.language, context.root or ".")]

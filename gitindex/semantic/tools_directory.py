@@ -14,12 +14,17 @@ from typing import NamedTuple
 
 from gitindex.errors import UsageError
 from gitindex.semantic import process
-from gitindex.semantic.indexer_run import Bench, version_of
+from gitindex.semantic.indexer_run import IndexerSettings, query_version
 from gitindex.semantic.indexers.adapter import Diagnosis, IndexerFailure
-from gitindex.semantic.indexers.npm_tool import COMPLETE, NpmIndexer, home, manifest
+from gitindex.semantic.indexers.npm_tool import (
+    COMPLETE_MARKER,
+    NpmIndexer,
+    install_directory,
+    read_package_files,
+)
 from gitindex.semantic.indexers.registry import INDEXERS, indexer_for
 
-_NPM_KEEP = ("npm_config_", "NPM_CONFIG_", "SSL_", "NODE_EXTRA")
+_NPM_VARIABLE_PREFIXES = ("npm_config_", "NPM_CONFIG_", "SSL_", "NODE_EXTRA")
 
 
 class ToolStatus(NamedTuple):
@@ -32,14 +37,14 @@ class ToolStatus(NamedTuple):
     how_to_get: str
 
 
-def installed(bench: Bench, work: Path) -> list[ToolStatus]:
+def list_tools(settings: IndexerSettings, work: Path) -> list[ToolStatus]:
     """Every tool we know, and whether it is here. `work` is scratch space for asking versions."""
-    out = []
+    statuses = []
     for indexer in INDEXERS:
-        program = indexer.find(bench.tools, bench.path)
-        version = version_of(indexer, program, bench, work) if program else ""
+        program = indexer.find(settings.tools, settings.path)
+        version = query_version(indexer, program, settings, work) if program else ""
         source = program.source if program else ""
-        out.append(
+        statuses.append(
             ToolStatus(
                 indexer.name,
                 indexer.language,
@@ -50,52 +55,52 @@ def installed(bench: Bench, work: Path) -> list[ToolStatus]:
                 indexer.how_to_get,
             )
         )
-    return out
+    return statuses
 
 
-def install(names: Iterable[str], bench: Bench) -> list[str]:
+def install(names: Iterable[str], settings: IndexerSettings) -> list[str]:
     """Install the named tools (by tool or language); those already there are left alone. Returns tool names.
 
     Raises UsageError for a tool we cannot install, with the way to get it; IndexerFailure when npm fails.
     """
-    wanted = [indexer_for(name) for name in names]
-    for indexer in wanted:
+    indexers = [indexer_for(name) for name in names]
+    for indexer in indexers:
         if not isinstance(indexer, NpmIndexer):
             raise UsageError(f"{indexer.name} is not installed by gitindex", hint=indexer.how_to_get)
-    target = home(bench.tools)
-    if wanted and not (target / COMPLETE).exists():
-        _npm_install(target, bench)
-    return [indexer.name for indexer in wanted]
+    target = install_directory(settings.tools)
+    if indexers and not (target / COMPLETE_MARKER).exists():
+        _npm_install(target, settings)
+    return [indexer.name for indexer in indexers]
 
 
-def _npm_install(target: Path, bench: Bench) -> None:
-    npm = shutil.which("npm", path=bench.path)
+def _npm_install(target: Path, settings: IndexerSettings) -> None:
+    npm = shutil.which("npm", path=settings.path)
     if npm is None:
         raise IndexerFailure(
             Diagnosis.MISSING_TOOL, "npm is not installed", hint="install Node.js 18 or newer, then try again"
         )
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True, mode=0o700)
-    for name, content in manifest().items():
+    for name, content in read_package_files().items():
         (target / name).write_bytes(content)
     outcome = process.run(
         [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error"],
         cwd=target,
-        environment=_npm_environment(bench),
+        environment=_npm_environment(settings),
         log=target / "install.log",
-        caps=replace(bench.caps, seconds=min(900.0, bench.caps.seconds)),
+        caps=replace(settings.caps, seconds=min(900.0, settings.caps.seconds)),
     )
-    if outcome.exit_code != 0 or outcome.stopped:
+    if outcome.exit_code != 0 or outcome.stop_reason:
         raise IndexerFailure(
             Diagnosis.INSTALL_FAILED,
-            f"npm could not install the indexers: {outcome.log.strip()[-400:] or outcome.stopped}",
+            f"npm could not install the indexers: {outcome.log.strip()[-400:] or outcome.stop_reason}",
             hint="check the network and npm's registry setting, then: gitindex indexers install python typescript",
         )
-    (target / COMPLETE).write_bytes(b"")
+    (target / COMPLETE_MARKER).write_bytes(b"")
 
 
-def _npm_environment(bench: Bench) -> dict[str, str]:
-    keep = {
+def _npm_environment(settings: IndexerSettings) -> dict[str, str]:
+    allowed_names = {
         "PATH",
         "HOME",
         "TMPDIR",
@@ -107,5 +112,7 @@ def _npm_environment(bench: Bench) -> dict[str, str]:
         "no_proxy",
     }
     return {
-        name: value for name, value in bench.environment.items() if name in keep or name.startswith(_NPM_KEEP)
+        name: value
+        for name, value in settings.environment.items()
+        if name in allowed_names or name.startswith(_NPM_VARIABLE_PREFIXES)
     }

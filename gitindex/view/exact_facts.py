@@ -94,7 +94,7 @@ class ScipView:
 
     def occurrences(self, path: str) -> list[Occurrence]:
         packed = self.packed_occurrences(path)
-        return [] if packed is None else list(fact_postings.occurrences_of(packed))
+        return [] if packed is None else list(fact_postings.unpack_occurrences(packed))
 
     def definitions(self, path: str) -> list[tuple[int, ...]]:
         located = self._locate(path)

@@ -8,14 +8,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitindex.scip.placement import Sources
-from gitindex.scip.positions import Rules, Text
+from gitindex.scip.placement import TextBatch
+from gitindex.scip.positions import PositionRules, SourceText
 from gitindex.scip.ranges import Ranges, decode_all
 from gitindex.scip.schema import UTF8, UTF16, UTF32
 from tests.scip import writer
 
 texts = st.text(st.sampled_from("ab é漢😀\r\n\u2028\u2029\x0b\x85"), max_size=40)
-rules = st.builds(Rules, st.sampled_from([UTF8, UTF16, UTF32]), st.booleans(), st.booleans())
+rules = st.builds(PositionRules, st.sampled_from([UTF8, UTF16, UTF32]), st.booleans(), st.booleans())
 UNITS = {
     UTF8: lambda s: len(s.encode()),
     UTF16: lambda s: len(s.encode("utf-16-le")) // 2,
@@ -23,7 +23,7 @@ UNITS = {
 }
 
 
-def tool_lines(text: str, rule: Rules) -> list[tuple[int, str]]:
+def tool_lines(text: str, rule: PositionRules) -> list[tuple[int, str]]:
     """(index of first character, line) by the tool's rule."""
     pattern = "\r\n|\r|\n" + ("|\u2028|\u2029" if rule.unicode_breaks else "")
     out, at = [], 0
@@ -55,10 +55,10 @@ def test_any_position_of_any_text(text, rule, bom, data):
     right = data.draw(st.integers(left, len(line)))
     units = UNITS[rule.encoding]
     span = (row, units(line[:left]), row, units(line[:right]))
-    placed = Sources([(b"x\n", rule), (text.encode(), rule)]).place(
+    placed = TextBatch([(b"x\n", rule), (text.encode(), rule)]).place_ranges(
         Ranges(*(np.array([part]) for part in span)), np.array([1])
     )
-    assert placed.good[0]
+    assert placed.in_text[0]
     found = (b"x\n\n" + text.encode())[placed.start[0] : placed.end[0]].decode()
     assert found == line[left:right]
     assert (placed.line[0], placed.column[0]) == our_place(text, start + left)
@@ -66,11 +66,11 @@ def test_any_position_of_any_text(text, rule, bom, data):
 
 
 def test_outside_the_text_is_not_good():
-    source = Sources([("aé\nbb\n".encode(), Rules(UTF16))])
+    source = TextBatch([("aé\nbb\n".encode(), PositionRules(UTF16))])
     spans = [(0, 0, 0, 3), (1, 0, 1, 3), (3, 0, 3, 0), (-1, 0, 0, 1), (1, 2, 1, 1), (0, 0, 0, 2)]
-    placed = source.place(Ranges(*np.array(spans).T), np.zeros(len(spans), np.int64))
-    assert placed.good.tolist() == [False, False, False, False, False, True]
-    assert Text(b"ab", Rules(UTF8)).offset(0, 3) is None
+    placed = source.place_ranges(Ranges(*np.array(spans).T), np.zeros(len(spans), np.int64))
+    assert placed.in_text.tolist() == [False, False, False, False, False, True]
+    assert SourceText(b"ab", PositionRules(UTF8)).offset_of(0, 3) is None
 
 
 @settings(deadline=None)
@@ -108,4 +108,4 @@ def test_ranges_of_the_wrong_length_are_bad():
 def schema_raw(message):
     from gitindex.scip import schema
 
-    return schema.raw().Occurrence.FromString(message.SerializeToString())
+    return schema.raw_messages().Occurrence.FromString(message.SerializeToString())

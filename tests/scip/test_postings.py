@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.scip import blocks, fact_postings, packing
-from gitindex.scip.symbol_strings import BLOCK, pack_names, unpack_names
+from gitindex.scip.symbol_strings import NAMES_PER_BLOCK, pack_names, unpack_names
 
 numbers = st.integers(0, 2**34)
 lines = st.integers(1, 50_000)
@@ -20,9 +20,11 @@ flags = st.one_of(st.just(8), st.integers(0, 511))
 @settings(deadline=None)
 @given(st.lists(numbers))
 def test_varints(values):
-    blob, ends = packing.encode(np.array(values, dtype=np.int64))
-    assert list(fact_postings.varints(blob)) == values
-    assert ends.tolist() == [len(packing.encode(np.array(values[: n + 1]))[0]) for n in range(len(values))]
+    blob, ends = packing.encode_varints(np.array(values, dtype=np.int64))
+    assert list(fact_postings.iter_varints(blob)) == values
+    assert ends.tolist() == [
+        len(packing.encode_varints(np.array(values[: n + 1]))[0]) for n in range(len(values))
+    ]
 
 
 rows = st.tuples(st.integers(0, 9), st.integers(0, 400), lines, columns, flags)
@@ -35,7 +37,7 @@ def test_postings_of_symbols(found, named):
     table = np.array(sorted(found), dtype=np.int64).reshape(-1, 5)
     blob, ends = packing.pack_symbols(np.array(named), *table.T)
     parts = [blob[start:stop] for start, stop in pairwise([0, *ends.tolist()])]
-    assert [fact_postings.name_of(part) for part in parts] == named
+    assert [fact_postings.read_name_number(part) for part in parts] == named
     back = [
         (rank, *posting) for rank, part in enumerate(parts) for posting in fact_postings.unpack_symbol(part)
     ]
@@ -62,7 +64,9 @@ def test_values_in_blocks(values, other):
 def test_lists_in_blocks(lists):
     pairs = np.array([(k, n) for k in sorted(lists) for n in sorted(lists[k])], np.int64).reshape(-1, 2)
     packed = [item for _, block in packing.pack_lists(*pairs.T) for item in blocks.items(block)]
-    assert [(k, set(accumulate(fact_postings.varints(blob)))) for k, blob in packed] == sorted(lists.items())
+    assert [(k, set(accumulate(fact_postings.iter_varints(blob)))) for k, blob in packed] == sorted(
+        lists.items()
+    )
 
 
 occurrences = st.builds(
@@ -96,7 +100,7 @@ def test_blobs_of_files(many):
     for (hashes, count, found), blob in zip(many, packing.pack_files(arrays), strict=True):
         opened = fact_postings.open_file(blob)
         assert (opened.hashes, opened.locals, opened.total) == (tuple(hashes), count, len(found))
-        assert [tuple(row) for row in fact_postings.occurrences_of(opened)] == found
+        assert [tuple(row) for row in fact_postings.unpack_occurrences(opened)] == found
 
 
 @st.composite
@@ -119,7 +123,9 @@ def test_blobs_of_definitions(many):
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.lists(st.binary(max_size=20) | st.binary(min_size=300, max_size=400), max_size=BLOCK * 2 + 5))
+@given(
+    st.lists(st.binary(max_size=20) | st.binary(min_size=300, max_size=400), max_size=NAMES_PER_BLOCK * 2 + 5)
+)
 def test_names(found):
     found = sorted(found)
     blocks = list(pack_names(found))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gitindex.errors import ExactFactsError
 from gitindex.scip import schema
-from gitindex.scip.reader import IndexFile, walk
+from gitindex.scip.reader import IndexFile, scan_parts
 from tests.scip import writer
 
 FILES = {f"src/f{n}.x": f"alpha beta{n}\ngamma alpha\n" for n in range(7)}
@@ -19,7 +19,7 @@ FILES = {f"src/f{n}.x": f"alpha beta{n}\ngamma alpha\n" for n in range(7)}
 
 def test_runtime_is_compiled():
     assert api_implementation.Type() == "upb"
-    assert schema.plain() is schema.plain()
+    assert schema.plain_messages() is schema.plain_messages()
 
 
 def test_every_document_and_the_tool(tmp_path: Path):
@@ -27,7 +27,7 @@ def test_every_document_and_the_tool(tmp_path: Path):
     path.write_bytes(writer.simple_index(FILES, tool="scip-x"))
     with IndexFile(path) as file:
         assert [d.relative_path for d in file.documents()] == list(FILES)
-        assert [d.relative_path for d in file.documents(schema.raw())] == [f.encode() for f in FILES]
+        assert [d.relative_path for d in file.documents(schema.raw_messages())] == [f.encode() for f in FILES]
         assert file.tool().name == "scip-x"
         assert not file.truncated
         assert file.damaged == 0
@@ -37,18 +37,18 @@ def test_every_document_and_the_tool(tmp_path: Path):
 @given(st.data())
 def test_a_cut_file_gives_every_whole_document_before_the_cut(data):
     whole = writer.simple_index(FILES)
-    spans = walk(whole).documents
+    spans = scan_parts(whole).documents
     cut = data.draw(st.integers(0, len(whole)))
-    found = walk(whole[:cut])
+    found = scan_parts(whole[:cut])
     assert list(found.documents) == [span for span in spans if span[1] <= cut]
-    ends = {0, walk(whole).metadata[0][1], *(end for _, end in spans)}
+    ends = {0, scan_parts(whole).metadata[0][1], *(end for _, end in spans)}
     assert found.truncated == (cut not in ends)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200))
 def test_garbage_never_raises(junk):
-    walk(junk)
+    scan_parts(junk)
 
 
 def test_a_document_that_does_not_parse_is_counted(tmp_path: Path):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitindex.errors import ExactFactsError
 from gitindex.scip import symbol_grammar
-from gitindex.scip.symbol_grammar import Descriptor, LocalSymbol, Package, parse, tail
+from gitindex.scip.symbol_grammar import Descriptor, LocalSymbol, Package, parse, parse_last_descriptor
 
 FORMS = {
     "namespace": "{}/",
@@ -49,17 +49,17 @@ def test_parse_reads_back_what_was_spelled(package, parts):
 @given(fields, descriptors)
 def test_tail_is_the_last_descriptor(package, parts):
     symbol = spell(package, parts).encode()
-    last = tail(symbol)
+    last = parse_last_descriptor(symbol)
     assert last is not None
     assert (last.name.decode(), last.suffix) == parts[-1]
-    assert symbol_grammar.tail_name(symbol) == last.name
+    assert symbol_grammar.parse_last_name(symbol) == last.name
     assert symbol[: last.start] == (spell(package, parts[:-1]).encode())
 
 
 @settings(deadline=None)
 @given(fields, descriptors)
 def test_only_the_version_is_replaced(package, parts):
-    changed = symbol_grammar.without_version(spell(package, parts).encode()).decode()
+    changed = symbol_grammar.replace_version(spell(package, parts).encode()).decode()
     assert changed == spell((*package[:3], "_"), parts)
 
 
@@ -72,7 +72,7 @@ def test_examples():
         Descriptor("force", "parameter"),
     )
     assert parse("local 12(d)") == LocalSymbol("12(d)")
-    assert tail(b"local 12") is None
+    assert parse_last_descriptor(b"local 12") is None
     assert parse("s . . . a#").package == Package("s", "", "", "")
 
 
@@ -87,9 +87,9 @@ def test_what_is_no_symbol_is_refused(text):
 @settings(deadline=None)
 @given(st.binary(max_size=40))
 def test_tail_never_raises(junk):
-    last = tail(junk)
+    last = parse_last_descriptor(junk)
     if last:
-        assert symbol_grammar.tail_name(junk) == last.name
+        assert symbol_grammar.parse_last_name(junk) == last.name
 
 
 @given(st.lists(st.binary(max_size=20)))

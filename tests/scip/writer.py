@@ -8,7 +8,7 @@ from gitindex.scip import schema
 def occurrence(
     symbol: str, span: tuple[int, ...], roles: int = 0, *, enclosing: tuple[int, ...] = (), typed=False
 ):
-    message = schema.plain().Occurrence(symbol=symbol, symbol_roles=roles)
+    message = schema.plain_messages().Occurrence(symbol=symbol, symbol_roles=roles)
     if not typed:
         message.range.extend(span)
         message.enclosing_range.extend(enclosing)
@@ -33,7 +33,7 @@ def _typed(message, name: str, span: tuple[int, ...]) -> None:
 def information(
     symbol: str, *documentation: str, kind: int = 0, display: str = "", signature: str = "", links=()
 ):
-    message = schema.plain().SymbolInformation(symbol=symbol, kind=kind, display_name=display)
+    message = schema.plain_messages().SymbolInformation(symbol=symbol, kind=kind, display_name=display)
     message.documentation.extend(documentation)
     if signature:
         message.signature_documentation.text = signature
@@ -43,7 +43,7 @@ def information(
 
 
 def document(path: str, occurrences=(), symbols=(), *, encoding: int = 0):
-    message = schema.plain().Document(relative_path=path, position_encoding=encoding)
+    message = schema.plain_messages().Document(relative_path=path, position_encoding=encoding)
     message.occurrences.extend(occurrences)
     message.symbols.extend(symbols)
     return message
@@ -52,7 +52,7 @@ def document(path: str, occurrences=(), symbols=(), *, encoding: int = 0):
 def index(
     *documents, tool: str = "scip-test", version: str = "1.0", root: str = "file:///src", externals=()
 ) -> bytes:
-    message = schema.plain().Index()
+    message = schema.plain_messages().Index()
     message.metadata.tool_info.name = tool
     message.metadata.tool_info.version = version
     message.metadata.project_root = root

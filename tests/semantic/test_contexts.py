@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitindex.semantic.contexts import FAMILIES, discover, owners
+from gitindex.semantic.contexts import FAMILIES, discover, map_owners
 
 TREE = {
     "pyproject.toml": b"[project]\nname='a'\n",
@@ -113,7 +113,7 @@ def test_one_owner_per_language_deepest_root_and_no_order(paths, random):
     shuffled = paths[:]
     random.shuffle(shuffled)
     assert discover(shuffled, lambda _: b"") == contexts
-    assert sum(len(c.files) for c in contexts) == len(owners(contexts))
+    assert sum(len(c.files) for c in contexts) == len(map_owners(contexts))
     for context in contexts:
         family = next(f for f in FAMILIES if f.language == context.language)
         rivals = [c.root for c in contexts if c.language == context.language and c.root != context.root]

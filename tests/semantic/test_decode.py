@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from gitindex.scip import schema
 from gitindex.scip.reader import IndexFile
-from gitindex.scip.symbol_grammar import hash64, tail
+from gitindex.scip.symbol_grammar import hash64, parse_last_descriptor
 from gitindex.semantic import describe, firstpass
-from gitindex.semantic.agreement import Aliases, agrees_anywhere, renamed
-from gitindex.semantic.decode import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED, Decoded
+from gitindex.semantic.agreement import Aliases, agrees_anywhere, is_renamed_in_file
+from gitindex.semantic.decode import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED, DecodedIndex
 from tests.scip import writer
 
 P = "scip-python python demo _ "
@@ -26,7 +26,7 @@ def decode(tmp_path: Path, data: bytes, files: dict[str, str | bytes], **options
     path.write_bytes(data)
     blobs = {key: text.encode() if isinstance(text, str) else text for key, text in files.items()}
     with IndexFile(path) as file:
-        decoded = Decoded(file, blobs.get, **options)
+        decoded = DecodedIndex(file, blobs.get, **options)
         return decoded, {document.path: document for document in decoded.documents()}
 
 
@@ -64,7 +64,7 @@ def test_definitions_hover_and_relationships(tmp_path):
     assert shown(decoded, document) == [(base, 1, 7, EXACT), (thing, 2, 7, EXACT), (base, 2, 13, EXACT)]
     rows = document.definitions.tolist()
     assert [row[1:9] for row in rows] == [[1, 7, 1, 11, 1, 1, 1, 17], [2, 7, 2, 12, 2, 1, 3, 9]]
-    infos = describe.read(document.hover)
+    infos = describe.parse_descriptions(document.hover)
     told = describe.describe(base.encode(), infos[rows[0][9]])
     assert told == ("class", "Base", "class Base:", "The base.")
     assert document.relationships == [
@@ -132,8 +132,8 @@ DISAGREE = [
 
 
 def agrees(text: bytes, symbol: bytes, source: bytes) -> bool:
-    last = tail(symbol)
-    return agrees_anywhere(text, symbol, last) or renamed(text, symbol, last, Aliases(source))
+    last = parse_last_descriptor(symbol)
+    return agrees_anywhere(text, symbol, last) or is_renamed_in_file(text, symbol, last, Aliases(source))
 
 
 @pytest.mark.parametrize(("text", "symbol", "source"), AGREE)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.scip.symbol_grammar import hash64
-from gitindex.semantic.edges import FILE_LEVEL, _innermost, call_edges
+from gitindex.semantic.edges import FILE_LEVEL, _find_innermost, find_call_edges
 from tests.scip import writer
 from tests.semantic.test_decode import decode
 
@@ -44,7 +44,7 @@ def test_edges_of_a_module(tmp_path: Path):
         (SOURCE[: match.start()].count("\n") + 1, match.start() - SOURCE.rfind("\n", 0, match.start()))
         for match in re.finditer(r"\w+(?=\(\))", SOURCE)
     ]
-    assert call_edges(documents["m.py"], calls) == [
+    assert find_call_edges(documents["m.py"], calls) == [
         (h("`m`/C#m()."), h("`m`/f()."), 5, 9),
         (FILE_LEVEL, h("`m`/f()."), 7, 1),
     ]
@@ -69,7 +69,7 @@ def nested(draw, low: int = 0, high: int = 40):
 def test_the_innermost_body_by_trying_all(bodies, places):
     bodies = sorted(set(bodies), key=lambda body: (body[0], -body[1][1]))
     numbered = [(start, end, number + 1) for number, (start, end) in enumerate(bodies)]
-    found = _innermost(numbered, sorted(set(places)))
+    found = _find_innermost(numbered, sorted(set(places)))
     for place in places:
         around = [(end[1] - start[1], n) for start, end, n in numbered if start <= place < end]
         assert found[place] == (min(around)[1] if around else FILE_LEVEL)

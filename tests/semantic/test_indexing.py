@@ -12,8 +12,8 @@ import pytest
 
 from gitindex.errors import UsageError
 from gitindex.semantic import tools_directory
-from gitindex.semantic.indexer_run import MAX_EXCLUDED, Bench, Indexed, index
-from gitindex.semantic.indexers.adapter import Diagnosis, IndexerFailure, Run
+from gitindex.semantic.indexer_run import MAX_EXCLUDED, IndexerResult, IndexerSettings, index
+from gitindex.semantic.indexers.adapter import Diagnosis, IndexerFailure, IndexerRun
 from gitindex.semantic.indexers.registry import INDEXERS, indexer_for
 from gitindex.semantic.process import Caps
 from tests.scip import writer
@@ -39,14 +39,14 @@ class Shop:
         self.indexer = indexer_for(name)
         self.tool = Recorder(tmp_path / "bin", self.indexer.name)
         self.owned = tuple(f"{root}/{path}" if root else path for path in FILES)
-        self.run = Run(self.checkout, root, self.owned, self.work, "demo")
+        self.run = IndexerRun(self.checkout, root, self.owned, self.work, "demo")
         environment = {
             "PATH": self.tool.path,
             "HOME": str(tmp_path / "home"),  # a tool may write there
             "AWS_SECRET_ACCESS_KEY": "s",
             "GITHUB_TOKEN": "t",
         }
-        self.bench = Bench(
+        self.bench = IndexerSettings(
             tmp_path / "tools", environment, caps or Caps(seconds=60), allow_project_code=allow
         )
 
@@ -56,7 +56,7 @@ class Shop:
             return found
         return writer.index(**changes)
 
-    def index(self) -> Indexed:
+    def index(self) -> IndexerResult:
         return index(self.indexer, self.run, self.bench)
 
     def fails(self) -> IndexerFailure:
@@ -159,7 +159,7 @@ def test_a_missing_tool_says_how_to_get_it(tmp_path):
 def test_the_list_of_tools(tmp_path):
     shop = Shop(tmp_path, "scip-go")
     shop.tool.plan({})
-    listed = {tool.name: tool for tool in tools_directory.installed(shop.bench, shop.work)}
+    listed = {tool.name: tool for tool in tools_directory.list_tools(shop.bench, shop.work)}
     assert set(listed) == {indexer.name for indexer in INDEXERS}
     assert (listed["scip-go"].version, listed["scip-go"].source) == ("1.2.3", "path")
     assert not listed["scip-clang"].installed

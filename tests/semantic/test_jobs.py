@@ -18,11 +18,17 @@ from gitindex.semantic import control_database, job_queue
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.job_worker import NoLongerCurrent, Steps, run_next
 from gitindex.semantic.mutation import Decision
-from gitindex.semantic.refresh_scope import covers, merge, scope
+from gitindex.semantic.refresh_scope import canonical_scope, covers, merge
 
 HEADS = ("h1", "h2", "h3")
 SCOPES = st.sampled_from(
-    [None, scope(("a/x",)), scope(("a/y", "b/z")), scope(packages=("a",)), scope(changed_since=3.0)]
+    [
+        None,
+        canonical_scope(("a/x",)),
+        canonical_scope(("a/y", "b/z")),
+        canonical_scope(packages=("a",)),
+        canonical_scope(changed_since=3.0),
+    ]
 )
 
 
@@ -33,7 +39,7 @@ def contexts(*roots: str) -> list[Context]:
 @pytest.fixture
 def connection(tmp_path: Path):
     opened = control_database.open_control(tmp_path / "control.sqlite")
-    control_database.register(opened, contexts("one", "two"), {"python": "scip-python 1"})
+    control_database.register_contexts(opened, contexts("one", "two"), {"python": "scip-python 1"})
     yield opened
     opened.close()
 
@@ -46,11 +52,11 @@ class Queue(RuleBasedStateMachine):
         self.directory = tempfile.TemporaryDirectory()
         path = Path(self.directory.name) / "control.sqlite"
         self.connections = [control_database.open_control(path) for _ in range(2)]
-        control_database.register(self.connections[0], contexts("one", "two"), {})
+        control_database.register_contexts(self.connections[0], contexts("one", "two"), {})
         self.now = 0.0
         self.head = HEADS[0]
         self.asked: dict[int, object] = {}
-        self.held: list[job_queue.Job] = []  # what live workers believe to be running
+        self.held: list[job_queue.RefreshJob] = []  # what live workers believe to be running
         self.was_final: dict[int, str] = {}
 
     def teardown(self) -> None:
@@ -79,7 +85,7 @@ class Queue(RuleBasedStateMachine):
             self.head = head
             self.asked = {}
         if told:
-            job_queue.head_moved(self.connections[which], head, self.tick())
+            job_queue.supersede_other_heads(self.connections[which], head, self.tick())
 
     @rule(which=st.integers(0, 1), worker=st.sampled_from(["w1", "w2"]))
     def claim(self, which, worker) -> None:
@@ -133,7 +139,7 @@ class Queue(RuleBasedStateMachine):
 
     @invariant()
     def final_states_are_final(self) -> None:
-        for job in job_queue.recent(self.connections[1], 1000):
+        for job in job_queue.list_recent(self.connections[1], 1000):
             if job.id in self.was_final:
                 assert job.status == self.was_final[job.id]
             elif job.status in ("completed", "superseded", "failed"):
@@ -145,7 +151,7 @@ class Queue(RuleBasedStateMachine):
         for context, wanted in self.asked.items():
             able = [
                 job.scope
-                for job in job_queue.recent(self.connections[0], 1000)
+                for job in job_queue.list_recent(self.connections[0], 1000)
                 if job.context_id == context
                 and job.head == self.head
                 and (job.status in ("queued", "running", "completed") or "attempts" in (job.error or ""))
@@ -166,7 +172,7 @@ TestQueue = Queue.TestCase
 def test_of_many_claimers_each_job_has_one(tmp_path: Path):
     path = tmp_path / "control.sqlite"
     opened = control_database.open_control(path)
-    control_database.register(opened, contexts(*(f"c{n}" for n in range(20))), {})
+    control_database.register_contexts(opened, contexts(*(f"c{n}" for n in range(20))), {})
     for context in range(1, 21):
         job_queue.enqueue(opened, context, None, "h", 0.0)
     won: list[int] = []
@@ -187,10 +193,18 @@ def test_of_many_claimers_each_job_has_one(tmp_path: Path):
 
 
 def test_same_head_widens_and_another_head_supersedes(connection):
-    first = job_queue.enqueue(connection, 1, scope(("a",)), "h1", 1.0)
-    assert job_queue.enqueue(connection, 1, scope(("a",)), "h1", 2.0) == (first.job_id, "covered", ())
-    assert job_queue.enqueue(connection, 1, scope(("b",)), "h1", 2.0) == (first.job_id, "widened", ())
-    assert job_queue.get(connection, first.job_id).scope == scope(("a", "b"))
+    first = job_queue.enqueue(connection, 1, canonical_scope(("a",)), "h1", 1.0)
+    assert job_queue.enqueue(connection, 1, canonical_scope(("a",)), "h1", 2.0) == (
+        first.job_id,
+        "covered",
+        (),
+    )
+    assert job_queue.enqueue(connection, 1, canonical_scope(("b",)), "h1", 2.0) == (
+        first.job_id,
+        "widened",
+        (),
+    )
+    assert job_queue.get(connection, first.job_id).scope == canonical_scope(("a", "b"))
     running = job_queue.claim(connection, "w", 3.0)
     wider = job_queue.enqueue(connection, 1, None, "h1", 4.0)
     assert wider.outcome == "created"
@@ -221,7 +235,7 @@ class World:
             publish=self.publish,
             discard=self.discarded.append,
             clock=self.clock,
-            reached=self.reached,
+            on_step=self.reached,
         )
 
     def clock(self) -> float:
@@ -248,7 +262,7 @@ def test_a_job_runs_to_completion(connection):
     assert done.status == "completed"
     assert world.published == [("h1", f"output of {done.id} at h1")]
     assert world.discarded
-    assert control_database.contexts(connection)[0].refreshed_head == "h1"
+    assert control_database.read_contexts(connection)[0].refreshed_head == "h1"
     assert run_next(connection, "w", world.steps()) is None
 
 
@@ -307,16 +321,19 @@ def test_a_failing_indexer(connection, retry, status):
 
 
 def test_contexts_that_vanish_are_disabled(connection):
-    rows = control_database.register(connection, contexts("two"), {"python": "scip-python 2"})
+    rows = control_database.register_contexts(connection, contexts("two"), {"python": "scip-python 2"})
     assert [(row.root, row.tool_version) for row in rows] == [("two", "scip-python 2")]
-    assert [row.enabled for row in control_database.contexts(connection, enabled_only=False)] == [False, True]
+    assert [row.enabled for row in control_database.read_contexts(connection, enabled_only=False)] == [
+        False,
+        True,
+    ]
 
 
 def test_decisions_come_back_whole(connection):
     decision = Decision("sig", "h1", {"a": "1"}, '["x"]', "proof")
-    control_database.remember(connection, decision, 1.0)
-    assert control_database.recall(connection, "sig", "h1") == decision
-    assert control_database.recall(connection, "sig", "h2") is None
+    control_database.save_decision(connection, decision, 1.0)
+    assert control_database.find_decision(connection, "sig", "h1") == decision
+    assert control_database.find_decision(connection, "sig", "h2") is None
 
 
 def test_a_control_file_of_a_newer_release_is_refused(tmp_path: Path):

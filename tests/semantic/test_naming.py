@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gitindex.scip.reader import IndexFile
 from gitindex.semantic import contexts, package_names
-from gitindex.semantic.decode import Decoded
+from gitindex.semantic.decode import DecodedIndex
 from tests.scip import writer
 
 FILES = {
@@ -25,7 +25,7 @@ FILES = {
 def named(root: str) -> package_names.Naming:
     found = contexts.discover(FILES, FILES.__getitem__)
     (context,) = [item for item in found if (item.language, item.root) == ("typescript", root)]
-    return package_names.of(context, FILES, FILES.get)
+    return package_names.collect_naming(context, FILES, FILES.get)
 
 
 def stored(tmp_path: Path, root: str, *symbols: tuple[str, int]) -> list[bytes]:
@@ -34,7 +34,7 @@ def stored(tmp_path: Path, root: str, *symbols: tuple[str, int]) -> list[bytes]:
     target = tmp_path / f"{root}.scip"
     target.write_bytes(writer.index(writer.document(f"{root}/index.ts", found), tool="scip-typescript"))
     with IndexFile(target) as file:
-        return sorted(name for _, name in Decoded(file, FILES.get, naming=named(root)).symbols())
+        return sorted(name for _, name in DecodedIndex(file, FILES.get, naming=named(root)).symbols())
 
 
 def test_a_package_of_the_repository_has_no_version_anywhere(tmp_path: Path):
@@ -62,4 +62,4 @@ def test_only_what_needs_it_is_renamed():
     assert named("a").own == {b"@example/a"}
     found = contexts.discover(FILES, FILES.__getitem__)
     (python,) = [item for item in found if item.language == "python"]
-    assert package_names.of(python, FILES, FILES.get) == package_names.NAMELESS
+    assert package_names.collect_naming(python, FILES, FILES.get) == package_names.NAMELESS

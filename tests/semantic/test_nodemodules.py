@@ -10,7 +10,7 @@ import pytest
 
 from gitindex.errors import UsageError
 from gitindex.semantic import nodemodules
-from gitindex.semantic.indexers.adapter import Run
+from gitindex.semantic.indexers.adapter import IndexerRun
 from gitindex.semantic.indexers.registry import indexer_for
 
 
@@ -36,17 +36,17 @@ def modules(tmp_path: Path) -> Path:
 
 
 def test_packages_are_named_and_own_ones_left_out(modules: Path):
-    assert list(nodemodules.packages(modules)) == ["@types/node", "deep", "plain"]
+    assert list(nodemodules.list_packages(modules)) == ["@types/node", "deep", "plain"]
 
 
 def test_other_versions_are_other_inputs(modules: Path):
-    before = nodemodules.fingerprint(modules)
-    assert before == nodemodules.fingerprint(modules)
+    before = nodemodules.hash_packages(modules)
+    assert before == nodemodules.hash_packages(modules)
     (modules / "plain" / "package.json").write_text('{"version": "1.0.1"}')
-    assert nodemodules.fingerprint(modules) != before
+    assert nodemodules.hash_packages(modules) != before
     (modules / "plain" / "package.json").write_text("[not an object")
-    assert nodemodules.fingerprint(modules) not in ("", before)
-    assert nodemodules.fingerprint(None) == ""
+    assert nodemodules.hash_packages(modules) not in ("", before)
+    assert nodemodules.hash_packages(None) == ""
 
 
 def test_a_directory_without_packages_is_refused(modules: Path):
@@ -62,7 +62,7 @@ def test_the_checkout_gets_links_and_its_own_packages_win(modules: Path, tmp_pat
     package(checkout / "packages" / "own", "own", "2.0.0")
     package(checkout / "packages" / "plain", "plain", "2.0.0")
     before = sorted(modules.rglob("*"))
-    indexer_for("typescript").prepare(Run(checkout, "", (), work, node_modules=modules))
+    indexer_for("typescript").prepare(IndexerRun(checkout, "", (), work, node_modules=modules))
     linked = {
         os.path.relpath(path, checkout / "node_modules"): os.path.realpath(path)
         for path in (checkout / "node_modules").rglob("*")

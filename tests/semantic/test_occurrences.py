@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gitindex.scip import schema
 from gitindex.scip.ranges import Ranges
 from gitindex.semantic.interning import Interner
-from gitindex.semantic.occurrences import Columns, Occurrences
+from gitindex.semantic.occurrences import OccurrenceColumns, OccurrenceReader
 
 small = st.integers(0, 300)
 spans = st.one_of(
@@ -41,13 +41,13 @@ def messages(draw) -> tuple[bytes, tuple]:
 
 
 def _field(**value) -> bytes:
-    return schema.plain().Occurrence(**value).SerializeToString()
+    return schema.plain_messages().Occurrence(**value).SerializeToString()
 
 
 def _range(name: str, span: tuple[int, ...], typed: bool) -> bytes:
     if not typed:
         return _field(**{name: span})
-    one, many = schema.plain().SingleLine, schema.plain().MultiLine
+    one, many = schema.plain_messages().SingleLine, schema.plain_messages().MultiLine
     if len(span) == 3:
         return _field(**{f"single_line_{name}": one(line=span[0], start=span[1], end=span[2])})
     made = many(start_line=span[0], start=span[1], end_line=span[2], end=span[3])
@@ -58,9 +58,9 @@ def _four(span: tuple[int, ...]) -> tuple[int, ...]:
     return span if len(span) == 4 else (span[0], span[1], span[0], span[2])
 
 
-def read(raw: list[bytes]) -> tuple[Interner, Columns]:
+def read(raw: list[bytes]) -> tuple[Interner, OccurrenceColumns]:
     interner = Interner()
-    return interner, Occurrences(interner).read(raw)
+    return interner, OccurrenceReader(interner).read(raw)
 
 
 def rows(ranges: Ranges) -> list[tuple[int, ...]]:
@@ -79,7 +79,7 @@ def test_every_shape_is_read_the_same(made):
     around = [meant[at][3] for at in found.defined.tolist()]
     given_here = [
         row if known else None
-        for row, known in zip(rows(found.enclosing), found.around.tolist(), strict=True)
+        for row, known in zip(rows(found.enclosing), found.has_enclosing.tolist(), strict=True)
     ]
     # A typed range of zeros has no bytes: it cannot be told from none.
     assert given_here == [row if row != (0, 0, 0, 0) else given_here[at] for at, row in enumerate(around)]

@@ -18,13 +18,13 @@ from gitindex.git.objects import open_objects
 from gitindex.git.repo import discover, resolve
 from gitindex.scip import schema
 from gitindex.scip.reader import IndexFile
-from gitindex.scip.symbol_grammar import without_version
+from gitindex.scip.symbol_grammar import replace_version
 from gitindex.semantic import contexts, tools_directory
 from gitindex.semantic.checkout import BlobReader, check_out
-from gitindex.semantic.decode import DEMOTED, EXACT, QUALITY_SHIFT, Decoded
-from gitindex.semantic.indexer_run import Bench, Indexed, index
-from gitindex.semantic.indexers.adapter import Run
-from gitindex.semantic.indexers.npm_tool import home as npm_home
+from gitindex.semantic.decode import DEMOTED, EXACT, QUALITY_SHIFT, DecodedIndex
+from gitindex.semantic.indexer_run import IndexerResult, IndexerSettings, index
+from gitindex.semantic.indexers.adapter import IndexerRun
+from gitindex.semantic.indexers.npm_tool import install_directory as npm_home
 from gitindex.semantic.indexers.registry import indexer_for
 from gitindex.semantic.process import Caps
 from tests.gitrepo import GitRepo
@@ -36,16 +36,16 @@ LIMIT = 10 * 1024 * 1024
 
 
 @pytest.fixture(scope="session")
-def bench(tmp_path_factory) -> Bench:
+def bench(tmp_path_factory) -> IndexerSettings:
     kept = ENVIRONMENT.get("GITINDEX_TEST_TOOLS")
     directory = Path(kept) if kept else tmp_path_factory.mktemp("tools")
-    made = Bench(directory, ENVIRONMENT, Caps(seconds=900, memory_bytes=6 * 1024**3))
+    made = IndexerSettings(directory, ENVIRONMENT, Caps(seconds=900, memory_bytes=6 * 1024**3))
     assert tools_directory.install(["python", "typescript"], made) == ["scip-python", "scip-typescript"]
     return made
 
 
-def test_installed_tools_are_the_pinned_ones(bench: Bench, tmp_path: Path):
-    listed = {tool.name: tool for tool in tools_directory.installed(bench, tmp_path)}
+def test_installed_tools_are_the_pinned_ones(bench: IndexerSettings, tmp_path: Path):
+    listed = {tool.name: tool for tool in tools_directory.list_tools(bench, tmp_path)}
     assert (listed["scip-python"].version, listed["scip-python"].source) == ("0.6.6", "managed")
     assert (listed["scip-typescript"].version, listed["scip-typescript"].source) == ("0.4.0", "managed")
     complete = npm_home(bench.tools) / ".complete"
@@ -54,7 +54,9 @@ def test_installed_tools_are_the_pinned_ones(bench: Bench, tmp_path: Path):
     assert complete.stat().st_mtime_ns == before, "what is there is left alone"
 
 
-def run_context(repo: GitRepo, bench: Bench, tmp_path: Path, language: str) -> tuple[Indexed, Decoded, dict]:
+def run_context(
+    repo: GitRepo, bench: IndexerSettings, tmp_path: Path, language: str
+) -> tuple[IndexerResult, DecodedIndex, dict]:
     """Commit → context → private checkout → indexer → decoded documents."""
     found = discover(repo.root)
     with open_objects(found) as objects:
@@ -65,15 +67,15 @@ def run_context(repo: GitRepo, bench: Bench, tmp_path: Path, language: str) -> t
         nested = tuple(c.root for c in known if c.language == language and c.root != context.root)
         work = tmp_path / "work"
         work.mkdir()
-        run = Run(made.root, context.root, context.files, work, "demo", nested)
+        run = IndexerRun(made.root, context.root, context.files, work, "demo", nested)
         done = index(indexer_for(language), run, bench)
         with IndexFile(done.output) as file:
-            decoded = Decoded(file, read, prefix=done.prefix)
+            decoded = DecodedIndex(file, read, prefix=done.prefix)
             documents = {document.path: document for document in decoded.documents()}
         return done, decoded, documents
 
 
-def compare(done: Indexed, decoded: Decoded, documents: dict, repo: GitRepo) -> None:
+def compare(done: IndexerResult, decoded: DecodedIndex, documents: dict, repo: GitRepo) -> None:
     """Every global occurrence of the raw file is there, none is invented; exact ones carry their own symbol."""
     strings = dict(decoded.symbols())
     ours: Counter = Counter()
@@ -87,7 +89,7 @@ def compare(done: Indexed, decoded: Decoded, documents: dict, repo: GitRepo) -> 
                 ours[path, line, column, name] += 1
     own = {name.split(b" ")[2] for h, name in strings.items() if decoded.defines(h)}
     raw: set = set()
-    message = schema.plain().Index.FromString(done.output.read_bytes())
+    message = schema.plain_messages().Index.FromString(done.output.read_bytes())
     for document in message.documents:
         path = os.path.normpath(os.path.join(done.prefix, document.relative_path))
         lines = (repo.root / path).read_bytes().decode().split("\n")
@@ -96,7 +98,7 @@ def compare(done: Indexed, decoded: Decoded, documents: dict, repo: GitRepo) -> 
             if name and not name.startswith(b"local "):
                 row, column = occurrence.range[0], occurrence.range[1]
                 units = lines[row].encode("utf-16-le")[: column * 2].decode("utf-16-le")
-                name = without_version(name) if name.split(b" ")[2] in own else name
+                name = replace_version(name) if name.split(b" ")[2] in own else name
                 raw.add((path, row + 1, len(units) + 1, name))
     places = {key[:3] for key in raw}
     invented = [key for key in ours if key not in raw and key[3] != b"repaired"]
@@ -112,7 +114,7 @@ def compare(done: Indexed, decoded: Decoded, documents: dict, repo: GitRepo) -> 
     assert qualities[EXACT] > 0.9 * total
 
 
-def test_scip_python_on_requests(bench: Bench, tmp_path: Path):
+def test_scip_python_on_requests(bench: IndexerSettings, tmp_path: Path):
     download = [
         sys.executable,
         "-m",
@@ -137,7 +139,7 @@ def test_scip_python_on_requests(bench: Bench, tmp_path: Path):
     assert len(where) > 2
 
 
-def test_scip_typescript_on_its_own_sources(bench: Bench, tmp_path: Path):
+def test_scip_typescript_on_its_own_sources(bench: IndexerSettings, tmp_path: Path):
     """The npm tarball of scip-typescript holds its TypeScript sources; no type packages are installed."""
     package = npm_home(bench.tools) / "node_modules/@sourcegraph/scip-typescript"
     repo = GitRepo.create(tmp_path / "repo")
@@ -155,6 +157,6 @@ def test_scip_typescript_on_its_own_sources(bench: Bench, tmp_path: Path):
     ]
 
 
-def hash_named(decoded: Decoded, descriptors: str) -> int:
+def hash_named(decoded: DecodedIndex, descriptors: str) -> int:
     (found,) = [h for h, name in decoded.symbols() if name.endswith(f" {descriptors}".encode())]
     return found

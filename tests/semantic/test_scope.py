@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.errors import ExactFactsError
-from gitindex.semantic.refresh_scope import covers, from_json, merge, scope, selects, to_json
+from gitindex.semantic.refresh_scope import canonical_scope, covers, from_json, merge, selects, to_json
 
 paths = st.sampled_from(["a/x.py", "a/y.py", "b/z.py", "a/s/t.py", "top.py"])
 packages = st.sampled_from(["a", "b", "a/s"])
 scopes = st.one_of(
     st.none(),
     st.builds(
-        scope,
+        canonical_scope,
         st.lists(paths, max_size=3).map(tuple),
         st.lists(packages, max_size=2).map(tuple),
         st.one_of(st.none(), st.floats(0, 9)),
@@ -41,13 +41,18 @@ def test_what_either_selects_the_merge_selects(a, b, path, changed):
 
 
 def test_the_chain_of_document_000():
-    chain = [scope(("a/x.py",)), scope(("a/x.py", "a/y.py")), scope(packages=("a",)), None]
+    chain = [
+        canonical_scope(("a/x.py",)),
+        canonical_scope(("a/x.py", "a/y.py")),
+        canonical_scope(packages=("a",)),
+        None,
+    ]
     for narrow, wide in pairwise(chain):
         assert covers(wide, narrow)
         assert not covers(narrow, wide)
-    assert covers(scope(changed_since=1.0), scope(changed_since=2.0))
-    assert not covers(scope(changed_since=2.0), scope(changed_since=1.0))
-    assert covers(scope(changed_since=0.0), scope(changed_since=0.5))
+    assert covers(canonical_scope(changed_since=1.0), canonical_scope(changed_since=2.0))
+    assert not covers(canonical_scope(changed_since=2.0), canonical_scope(changed_since=1.0))
+    assert covers(canonical_scope(changed_since=0.0), canonical_scope(changed_since=0.5))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": 1}'])

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.semantic import mutation
-from gitindex.semantic.file_state import Certainty, FileFacts, FileState, Freshness, Graph
+from gitindex.semantic.file_state import Certainty, DependencyGraph, FileFacts, FileState, Freshness
 from gitindex.semantic.mutation import ALLOWED, BLOCKED, NEEDS_DECISION, Decision
 
 CLEAN = FileFacts("h", "h")
@@ -43,26 +43,28 @@ CELLS = [
 @pytest.mark.parametrize(("own", "dependency", "freshness", "certainty"), CELLS)
 def test_every_cell(own, dependency, freshness, certainty):
     facts = {"a.py": own} | ({"b.py": dependency} if dependency else {})
-    state = Graph(facts, {"a.py": ["b.py"]} if dependency else {}).state("a.py")
+    state = DependencyGraph(facts, {"a.py": ["b.py"]} if dependency else {}).file_state("a.py")
     assert (state.freshness, state.certainty) == (freshness, certainty)
     assert state.because == ("b.py" if freshness in ("stale", "pending_check") else "")
 
 
 def test_stale_wins_over_pending_and_spreads():
     facts = {"a": CLEAN, "b": CLEAN, "c": DIRTY_CHANGED, "d": DIRTY_UNKNOWN, "e": CLEAN}
-    graph = Graph(facts, {"a": ["b", "d"], "b": ["c"], "e": ["d"]})
-    assert [graph.state(p).freshness for p in "abcde"] == [
+    graph = DependencyGraph(facts, {"a": ["b", "d"], "b": ["c"], "e": ["d"]})
+    assert [graph.file_state(p).freshness for p in "abcde"] == [
         "stale",
         "stale",
         "dirty",
         "dirty",
         "pending_check",
     ]
-    assert graph.state("a").because == "c"
+    assert graph.file_state("a").because == "c"
 
 
 def test_a_file_nobody_knows_is_unindexed():
-    assert Graph({}, {"x": ["y"]}).state("x") == FileState(Freshness.UNINDEXED, Certainty.UNKNOWN)
+    assert DependencyGraph({}, {"x": ["y"]}).file_state("x") == FileState(
+        Freshness.UNINDEXED, Certainty.UNKNOWN
+    )
 
 
 KINDS = [CLEAN, UNINDEXED, DIRTY_UNKNOWN, DIRTY_CHANGED, DIRTY_SAME, UNSURE]
@@ -81,7 +83,7 @@ def test_a_fixpoint_agrees_on_any_graph(data):
     for marked in (stale, pending):
         for _ in nodes:
             marked |= {p for p in nodes if marked & set(edges[p])}
-    graph = Graph(facts, edges)
+    graph = DependencyGraph(facts, edges)
     for path in nodes:
         if facts[path] is UNINDEXED:
             want = "unindexed"
@@ -90,7 +92,7 @@ def test_a_fixpoint_agrees_on_any_graph(data):
         else:
             reach_stale = stale & set(edges[path])
             want = "stale" if reach_stale else "pending_check" if pending & set(edges[path]) else "clean"
-        assert graph.state(path).freshness == want
+        assert graph.file_state(path).freshness == want
 
 
 def test_ten_thousand_files_in_one_cycle():
@@ -99,7 +101,7 @@ def test_ten_thousand_files_in_one_cycle():
     edges = {
         a: [b, nodes[(i * 7) % 10_000]] for i, (a, b) in enumerate(itertools.pairwise([*nodes, nodes[0]]))
     }
-    states = Graph(facts, edges).states(nodes)
+    states = DependencyGraph(facts, edges).file_states(nodes)
     assert {state.freshness for path, state in states.items() if path != "f5000"} == {"stale"}
 
 
@@ -107,8 +109,8 @@ def test_ten_thousand_files_in_one_cycle():
 
 
 def gate(facts, depends=None, find=None, head="H"):
-    graph = Graph(facts, depends or {})
-    return mutation.check(facts, graph.states(facts), facts, head, find)
+    graph = DependencyGraph(facts, depends or {})
+    return mutation.check_edit(facts, graph.file_states(facts), facts, head, find)
 
 
 # Document 000, "Combined State → Mutation Behavior": every pair of the two axes. A dirty or unindexed file has no
@@ -133,8 +135,8 @@ def test_the_cells_are_all_there_is():
 def test_the_behaviour_column_of_the_table(own, dependency, freshness, certainty):
     """Asked about the file alone; its dependency is known but not to be edited."""
     facts = {"a.py": own} | ({"b.py": dependency} if dependency else {})
-    states = Graph(facts, {"a.py": ["b.py"]} if dependency else {}).states(["a.py"])
-    verdict = mutation.check(["a.py"], states, facts, "H")
+    states = DependencyGraph(facts, {"a.py": ["b.py"]} if dependency else {}).file_states(["a.py"])
+    verdict = mutation.check_edit(["a.py"], states, facts, "H")
     assert verdict.gate == BEHAVIOUR[freshness, certainty]
     assert [witness.path for witness in verdict.witnesses] == (["a.py"] if verdict.gate == BLOCKED else [])
     assert list(verdict.ambiguous) == (["a.py"] if verdict.gate == NEEDS_DECISION else [])

@@ -51,7 +51,7 @@ class Rendering:
     def __init__(self, view: SnapshotView, path: str, source: str, links: Links) -> None:
         self._exact = ExactFacts(view)
         self._document = self._exact.load_document(path)
-        self._infos = describe.read(view.scip.hover(path))
+        self._infos = describe.parse_descriptions(view.scip.hover(path))
         self._lines = source.split("\n")
         self._links = links
         told = next((line for line in self._lines if line.startswith(OPTIONS)), "")

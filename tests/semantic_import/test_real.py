@@ -24,7 +24,7 @@ from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.exact.indexer_tools import install
 from gitindex.ops.exact.refresh import RefreshOptions, RefreshReport, refresh
 from gitindex.scip.fact_postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
-from gitindex.scip.symbol_grammar import hash64, without_version
+from gitindex.scip.symbol_grammar import hash64, replace_version
 from gitindex.semantic.process import Caps
 from gitindex.store import steps
 from gitindex.view.snapshot import open_active
@@ -85,7 +85,7 @@ class Truth:
         self.followed: dict[Place, str] = {}  # by what the text under the occurrence is followed
         for item in raw:
             name = item.symbol.encode()
-            name = without_version(name) if item.symbol.split(" ")[2] in own else name
+            name = replace_version(name) if item.symbol.split(" ")[2] in own else name
             place = (item.path, item.line, item.column)
             self.named_at[place].add(name)
             self.followed[place] = item.after

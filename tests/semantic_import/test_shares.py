@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gitindex.scip.reader import IndexFile
 from gitindex.semantic import parallel_read
 from gitindex.semantic.package_names import NAMELESS
-from gitindex.semantic.parallel_read import Helper, HelperLost, Order
+from gitindex.semantic.parallel_read import HelperLost, HelperProcess, HelperTask
 from tests.scip import writer
 from tests.semantic_import.project import FILES, Project
 
@@ -22,17 +22,17 @@ MANY = FILES | {f"part{n}.py": f"def lonely{n}():\n    return {n}\n" for n in ra
 
 
 @pytest.fixture
-def helped(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
+def helped(monkeypatch: pytest.MonkeyPatch) -> list[HelperTask]:
     """Every index is worth a helper; the orders given."""
-    given_out: list[Order] = []
-    begin = Helper.begin
+    given_out: list[HelperTask] = []
+    begin = HelperProcess.send_task
 
-    def noticed(self: Helper, order: Order) -> None:
+    def noticed(self: HelperProcess, order: HelperTask) -> None:
         given_out.append(order)
         begin(self, order)
 
-    monkeypatch.setattr(parallel_read, "worth_it", lambda _: True)
-    monkeypatch.setattr(Helper, "begin", noticed)
+    monkeypatch.setattr(parallel_read, "is_worth_splitting", lambda _: True)
+    monkeypatch.setattr(HelperProcess, "send_task", noticed)
     return given_out
 
 
@@ -53,31 +53,31 @@ def imported(where: Path) -> dict[str, list]:
     return stored(project)
 
 
-def test_two_processes_store_what_one_stores(tmp_path: Path, helped: list[Order], monkeypatch):
+def test_two_processes_store_what_one_stores(tmp_path: Path, helped: list[HelperTask], monkeypatch):
     together = imported(tmp_path / "two")
     assert [len(order.documents) > 0 for order in helped] == [True]
-    monkeypatch.setattr(parallel_read, "worth_it", lambda _: False)
+    monkeypatch.setattr(parallel_read, "is_worth_splitting", lambda _: False)
     assert together == imported(tmp_path / "one")
     assert len(helped) == 1
 
 
-def test_a_helper_that_dies_costs_nothing_but_time(tmp_path: Path, helped: list[Order], monkeypatch):
+def test_a_helper_that_dies_costs_nothing_but_time(tmp_path: Path, helped: list[HelperTask], monkeypatch):
     alone = imported(tmp_path / "whole")
 
-    def dies(self: Helper) -> None:
+    def dies(self: HelperProcess) -> None:
         raise HelperLost
 
-    monkeypatch.setattr(Helper, "ready", dies)
+    monkeypatch.setattr(HelperProcess, "receive_documents", dies)
     assert imported(tmp_path / "died") == alone
 
 
 def test_a_helper_that_cannot_work_ends_silently(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     repo = Project(tmp_path, FILES).codebase.repo
-    order = Order(tmp_path / "gone.scip", "", NAMELESS, repo, {}, (), "python:", (0,))
-    with parallel_read.helper() as helper:
-        helper.begin(order)
+    order = HelperTask(tmp_path / "gone.scip", "", NAMELESS, repo, {}, (), "python:", (0,))
+    with parallel_read.start_helper() as helper:
+        helper.send_task(order)
         with pytest.raises(HelperLost):
-            list(helper.ready())
+            list(helper.receive_documents())
     assert capfd.readouterr().err == ""
 
 
@@ -86,11 +86,11 @@ def test_nobody_waits_for_a_helper_to_take_its_order(tmp_path: Path):
     ours, theirs = Pipe()
     repo = Project(tmp_path, FILES).codebase.repo
     blobs = {f"{n}.py": "0" * 40 for n in range(100_000)}
-    helper = Helper(ours)
-    helper.begin(Order(tmp_path / "any.scip", "", NAMELESS, repo, blobs, (), "python:", (0,)))
+    helper = HelperProcess(ours)
+    helper.send_task(HelperTask(tmp_path / "any.scip", "", NAMELESS, repo, blobs, (), "python:", (0,)))
     theirs.close()
     with pytest.raises(HelperLost):
-        next(helper.ready())
+        next(helper.receive_documents())
     helper.close()
 
 
@@ -103,7 +103,7 @@ def test_shares_are_cut_between_paths(tmp_path_factory: pytest.TempPathFactory, 
     path = tmp_path_factory.mktemp("cut") / f"{os.getpid()}.scip"
     path.write_bytes(writer.index(*(writer.document(name) for name in names)))
     with IndexFile(path) as file:
-        ours, theirs = parallel_read.halves(file, "")
+        ours, theirs = parallel_read.split_halves(file, "")
     assert sorted([*ours, *theirs]) == list(range(len(names)))
     key = [os.path.normpath(name) for name in names]
     assert not {key[at] for at in ours} & {key[at] for at in theirs}
@@ -111,7 +111,7 @@ def test_shares_are_cut_between_paths(tmp_path_factory: pytest.TempPathFactory, 
 
 def test_a_helper_that_was_stopped_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """EN-8: nothing waits for another process for ever."""
-    monkeypatch.setattr(parallel_read, "PATIENCE", 0.05)
+    monkeypatch.setattr(parallel_read, "MESSAGE_TIMEOUT_SECONDS", 0.05)
     ours, theirs = Pipe()
     with theirs, pytest.raises(HelperLost):
-        Helper(ours).exchange(set())
+        HelperProcess(ours).exchange_defined(set())

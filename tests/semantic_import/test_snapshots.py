@@ -27,7 +27,7 @@ from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.exact.indexer_tools import install
 from gitindex.ops.exact.refresh import RefreshOptions, refresh, tools_folder
 from gitindex.scip.fact_postings import EXACT
-from gitindex.semantic.indexers.npm_tool import home as npm_home
+from gitindex.semantic.indexers.npm_tool import install_directory as npm_home
 from gitindex.view.snapshot import open_active
 from tests.gitrepo import GitRepo
 from tests.semantic_import import snapshots

@@ -12,7 +12,7 @@ from gitindex.ops.codebase import open_codebase
 from gitindex.ops.sharing.build import build
 from gitindex.ops.sharing.build_options import BuildOptions
 from gitindex.semantic import tools_directory
-from gitindex.semantic.indexer_run import Bench
+from gitindex.semantic.indexer_run import IndexerSettings
 from gitindex.semantic.process import Caps
 from gitindex.view.snapshot import open_active
 from tests.share.team import Team, unpacked
@@ -35,7 +35,9 @@ def test_an_indexer_that_is_not_installed_is_told_and_does_not_fail_the_build(te
 @pytest.mark.slow
 def test_exact_facts_travel(team: Team):
     variables = dict(os.environ)
-    tools_directory.install(["scip-python"], Bench(team.ci.home / "tools", variables, Caps(), False))
+    tools_directory.install(
+        ["scip-python"], IndexerSettings(team.ci.home / "tools", variables, Caps(), False)
+    )
     ci = replace(team.ci, variables=variables)
     team.commit("project", **{"pyproject.toml": '[project]\nname = "x"\nversion = "1"\n'})
     made = build(team.origin.root, ci, BuildOptions(workers=1))

@@ -74,7 +74,7 @@ def store_of(repo: GitRepo, tmp_path: Path, segments: int) -> Stored:
     with harness.view(repo.root) as view:
         assert len(view.manifest.segments) == segments
     with closing(control_database.open_control(layout.control)) as connection:
-        control_database.remember(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
+        control_database.save_decision(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
     copy = tmp_path / "copy"
     shutil.copytree(layout.base, copy)
     return Stored(repo.root, layout, copy, harness.clean_digest(repo.root, tmp_path / "scratch"))
@@ -238,7 +238,7 @@ def test_a_damaged_queue(repo: GitRepo):
     grow(repo, 1)
     layout = harness.codebase(repo.root).layout
     with closing(control_database.open_control(layout.control)) as connection:
-        control_database.remember(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
+        control_database.save_decision(connection, Decision("signature", "h1", {}, "[]", "proof"), 1.0)
     assert harness.cli("health", "--path", str(repo.root)).code == 0
     layout.control.write_bytes(b"no database at all" * 500)
     ran = harness.cli("health", "--json", "--path", str(repo.root))
@@ -249,7 +249,7 @@ def test_a_damaged_queue(repo: GitRepo):
     assert (ran.code, ran.json["scope"], ran.json["damaged"]) == (0, "control", ["control.sqlite"])
     assert harness.cli("health", "--path", str(repo.root)).code == 0
     with closing(control_database.open_control(layout.control)) as connection:
-        assert control_database.recall(connection, "signature", "h1") is None
+        assert control_database.find_decision(connection, "signature", "h1") is None
 
 
 def set_clock_back(monkeypatch: pytest.MonkeyPatch) -> None:

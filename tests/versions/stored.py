@@ -37,7 +37,7 @@ from gitindex.segment.facts import FactsWriter
 from gitindex.segment.lexical_index import LexicalIndex, LexicalWriter, create
 from gitindex.segment.scipfacts import ScipWriter
 from gitindex.semantic import control_database
-from gitindex.semantic.decode import Decoded
+from gitindex.semantic.decode import DecodedIndex
 from gitindex.store import sealed_json
 from gitindex.store.lease import LeaseState
 from gitindex.store.state_file import IndexingProgress, StoreState
@@ -175,8 +175,8 @@ def scip_facts(folder: Path) -> Mapping[str, Any]:
     blobs = {path: text.encode() for path, text in FILES.items()}
     writer = ScipWriter(folder / "scip.sqlite", "seg_1")
     with IndexFile(folder / "index.scip") as file:
-        decoded = Decoded(file, blobs.get)
-        named = decoded.named()
+        decoded = DecodedIndex(file, blobs.get)
+        named = decoded.symbols_by_name()
         for ready in scipfacts.pack_documents(decoded.documents()):
             writer.add(ready, blob="b" * 40, context="python:.", syntax="s")
     writer.add_tombstone("gone.py", "python:.")

@@ -30,9 +30,9 @@ from gitindex.ops.codebase import Codebase
 from gitindex.ops.exact.refresh import open_job_queue
 from gitindex.segment.scipfacts import DocumentHeader
 from gitindex.semantic import control_database, mutation
-from gitindex.semantic.checkout import regular_blobs
+from gitindex.semantic.checkout import list_regular_blobs
 from gitindex.semantic.contexts import FAMILIES
-from gitindex.semantic.file_state import FileFacts, FileState, Graph
+from gitindex.semantic.file_state import DependencyGraph, FileFacts, FileState
 from gitindex.semantic.mutation import Decision, Verdict, Witness
 
 MAX_PATHS = 10_000
@@ -74,7 +74,7 @@ def _read_contents(codebase: Codebase, repo: Repo, revision: Head) -> dict[str, 
     """path → blob id at HEAD, or the bytes of a file that differs from it."""
     with open_objects(repo) as objects:
         contents: dict[str, str | bytes] = (
-            dict(regular_blobs(objects, revision.tree)) if revision.tree else {}
+            dict(list_regular_blobs(objects, revision.tree)) if revision.tree else {}
         )
     with Root(codebase.root) as root:
         for dirty in list_dirty(repo, untracked=False):
@@ -118,8 +118,8 @@ def _hash_algorithm(read: Reading) -> str:
 def _compute_states(read: Reading, facts: Mapping[str, FileFacts], keys: list[str]) -> dict[str, FileState]:
     """The graph matters only where something changed."""
     changed = any(fact.indexed_hash and fact.indexed_hash != fact.content_hash for fact in facts.values())
-    graph = Graph(facts, read.view.scip.dependencies() if changed else {})
-    return graph.states(keys)
+    graph = DependencyGraph(facts, read.view.scip.dependencies() if changed else {})
+    return graph.file_states(keys)
 
 
 # -- the gate ----------------------------------------------------------------------------------------
@@ -134,15 +134,15 @@ def _check_edit_gate(
     choice: str,
     proof: str,
 ) -> Verdict:
-    verdict = mutation.check(keys, states, facts, commit)
+    verdict = mutation.check_edit(keys, states, facts, commit)
     if verdict.gate != mutation.NEEDS_DECISION:
         return verdict
     if choice:
         hashes = {path: facts[path].content_hash for path in verdict.ambiguous}
         decision = Decision(verdict.signature, commit, hashes, json.dumps(choice), proof)
         with open_job_queue(codebase) as connection:
-            control_database.remember(connection, decision, time.time())
-    return mutation.check(keys, states, facts, commit, _make_recall(codebase.layout.control))
+            control_database.save_decision(connection, decision, time.time())
+    return mutation.check_edit(keys, states, facts, commit, _make_recall(codebase.layout.control))
 
 
 def _make_recall(path: Path) -> Callable[[str, str], Decision | None]:
@@ -154,7 +154,7 @@ def _make_recall(path: Path) -> Callable[[str, str], Decision | None]:
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
                 connection.row_factory = sqlite3.Row
-                return control_database.recall(connection, signature, head)
+                return control_database.find_decision(connection, signature, head)
         except (
             sqlite3.DatabaseError
         ):  # no table yet, damaged, or only a writer may open it: nothing was decided

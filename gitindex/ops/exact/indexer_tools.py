@@ -9,12 +9,12 @@ from typing import Any
 from gitindex.config import Environment
 from gitindex.ops.exact.refresh import tools_folder
 from gitindex.semantic import tools_directory
-from gitindex.semantic.indexer_run import Bench
+from gitindex.semantic.indexer_run import IndexerSettings
 
 
 def list_indexers(environment: Environment) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="gitindex-") as work:
-        installed = tools_directory.installed(_make_indexer_environment(environment), Path(work))
+        installed = tools_directory.list_tools(_make_indexer_environment(environment), Path(work))
     return {"status": "ok", "tools_folder": str(tools_folder(environment.home)), "indexers": [
         item._asdict() for item in installed
     ]}  # fmt: skip
@@ -26,5 +26,5 @@ def install(environment: Environment, names: tuple[str, ...]) -> dict[str, Any]:
     return {**list_indexers(environment), "installed": installed}
 
 
-def _make_indexer_environment(environment: Environment) -> Bench:
-    return Bench(tools_folder(environment.home), environment.variables)
+def _make_indexer_environment(environment: Environment) -> IndexerSettings:
+    return IndexerSettings(tools_folder(environment.home), environment.variables)

@@ -23,12 +23,12 @@ from gitindex.ops.codebase import Codebase
 from gitindex.ops.syncing.catchup import catch_up
 from gitindex.semantic import control_database, indexer_run, job_queue, job_worker, refresher
 from gitindex.semantic.contexts import Context
-from gitindex.semantic.indexer_run import Bench
+from gitindex.semantic.indexer_run import IndexerSettings
 from gitindex.semantic.indexers.adapter import IndexerFailure
 from gitindex.semantic.indexers.registry import indexer_for
-from gitindex.semantic.job_queue import Job
+from gitindex.semantic.job_queue import RefreshJob
 from gitindex.semantic.process import Caps
-from gitindex.semantic.refresh_scope import Scope, scope
+from gitindex.semantic.refresh_scope import RefreshScope, canonical_scope
 from gitindex.semantic.refresher import Refresher
 from gitindex.store import manifests
 
@@ -102,9 +102,9 @@ def refresh_for_build(
     return _run_refresh(codebase, revision, build_options, lambda: revision.commit or "", lambda _: None)
 
 
-def make_indexer_environment(codebase: Codebase, options: RefreshOptions) -> Bench:
+def make_indexer_environment(codebase: Codebase, options: RefreshOptions) -> IndexerSettings:
     tools = tools_folder(codebase.environment.home)
-    return Bench(tools, codebase.environment.variables, options.caps, options.allow_project_code)
+    return IndexerSettings(tools, codebase.environment.variables, options.caps, options.allow_project_code)
 
 
 def tools_folder(home: Path) -> Path:
@@ -165,10 +165,10 @@ def _queue_jobs(
 ) -> list[ContextReport]:
     """Register what the tree holds and queue what is wanted."""
     contexts = runner.contexts()
-    rows = control_database.register(connection, contexts, {})
+    rows = control_database.register_contexts(connection, contexts, {})
     runner.keys = {row.id: (row.language, row.root) for row in rows}
     ids = {key: number for number, key in runner.keys.items()}
-    job_queue.head_moved(connection, runner.commit, runner.clock())
+    job_queue.supersede_other_heads(connection, runner.commit, runner.clock())
     job_scope = _make_scope(options.files)
     return [
         _queue_job(connection, runner, context, ids[context.key], job_scope)
@@ -180,7 +180,9 @@ def _select_contexts(contexts: list[Context], options: RefreshOptions) -> list[C
     if not options.contexts:
         selected = contexts
     else:
-        selected = [context for name in options.contexts for context in refresher.by_name(contexts, name)]
+        selected = [
+            context for name in options.contexts for context in refresher.select_contexts(contexts, name)
+        ]
         if not selected:
             available = ", ".join(context.id for context in contexts) or "none"
             raise UsageError(f"no such context: {', '.join(options.contexts)}; there are: {available}")
@@ -195,9 +197,9 @@ def _owns(context: Context, files: tuple[str, ...]) -> bool:
     return any(path in files or any(path.startswith(f"{name}/") for name in files) for path in context.files)
 
 
-def _make_scope(files: tuple[str, ...]) -> Scope | None:
+def _make_scope(files: tuple[str, ...]) -> RefreshScope | None:
     """A name may mean a file or all below a directory: as both it covers either."""
-    return scope(files=files, packages=files) if files else None
+    return canonical_scope(files=files, packages=files) if files else None
 
 
 def _queue_job(
@@ -205,14 +207,14 @@ def _queue_job(
     runner: Refresher,
     context: Context,
     context_id: int,
-    job_scope: Scope | None,
+    job_scope: RefreshScope | None,
 ) -> ContextReport:
     indexer = indexer_for(context.language)
     report = ContextReport(
         context.id, context.language, context.root, len(context.files), indexer.name, QUEUED
     )
     try:
-        program = indexer_run.locate(indexer, runner.bench)
+        program = indexer_run.locate_program(indexer, runner.settings)
     except IndexerFailure as error:
         report.outcome, report.diagnosis = UNAVAILABLE, error.diagnosis.value
         report.message, report.next = error.message, error.hint or ""
@@ -232,7 +234,7 @@ def _is_up_to_date(runner: Refresher, context: Context, version: str) -> bool:
     for entry in entries:
         if (entry["language"], entry["root"]) == context.key:
             tool_version = version or str(entry["version"])
-            return bool(entry.get("inputs")) and entry["inputs"] == runner.inputs(context, tool_version)
+            return bool(entry.get("inputs")) and entry["inputs"] == runner.hash_inputs(context, tool_version)
     return False
 
 
@@ -256,7 +258,7 @@ def _run_jobs(
             time.sleep(_POLL_SECONDS)
 
 
-def _record_outcome(report: ContextReport, job: Job | None, runner: Refresher) -> None:
+def _record_outcome(report: ContextReport, job: RefreshJob | None, runner: Refresher) -> None:
     if job is None:
         report.outcome, report.message = FAILED, "the job is gone"
         return
@@ -268,8 +270,8 @@ def _record_outcome(report: ContextReport, job: Job | None, runner: Refresher) -
         report.message, _, log = rest.partition("\n")
         report.detail["log"] = log
         report.next = "gitindex jobs --json"
-    if job.id in runner.done:
-        indexed, imported = runner.done[job.id]
+    if job.id in runner.results:
+        indexed, imported = runner.results[job.id]
         detail = asdict(imported)
         detail["rejected"] = [list(item) for item in imported.rejected[:20]]
         report.detail = {

@@ -158,10 +158,10 @@ def _open_exact_facts(codebase: Codebase, options: SyncOptions) -> Iterator[Snap
 
 
 def _carry_exact_facts(codebase: Codebase, previous: SnapshotView, report: SyncReport) -> SyncReport:
-    from gitindex.semantic.carry_over import carry
+    from gitindex.semantic.carry_over import carry_documents
 
     try:
-        carried_id = carry(codebase.layout, previous)
+        carried_id = carry_documents(codebase.layout, previous)
     except (IntegrityError, IncompatibleVersion) as error:
         log.append(codebase.layout, "exact_facts_lost", code=error.code)
         return report

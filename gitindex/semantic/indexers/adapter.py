@@ -51,13 +51,13 @@ class IndexerFailure(ExactFactsError):
 class Program:
     """A tool that was found: the words its command line starts with."""
 
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     source: str  # managed | path
     version: str = ""  # when known without asking it
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class IndexerRun:
     """One run of a tool over one context in a private checkout."""
 
     checkout: Path  # canonical
@@ -95,7 +95,7 @@ _RUST = ("CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN")
 _DOTNET = ("DOTNET_ROOT", "DOTNET_CLI_HOME", "NUGET_PACKAGES")
 _PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 _TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
-_KEEP = frozenset(_SYSTEM + _GO + _JVM + _RUST + _DOTNET + _PROXY + _TRUST)
+_ALLOWED_VARIABLES = frozenset(_SYSTEM + _GO + _JVM + _RUST + _DOTNET + _PROXY + _TRUST)
 
 
 class Indexer(ABC):
@@ -108,44 +108,44 @@ class Indexer(ABC):
 
     def find(self, tools: Path, path: str) -> Program | None:
         """The tool below our tools directory, else on the given PATH."""
-        found = shutil.which(self.name, path=path)
-        return None if found is None else Program((found,), "path")
+        executable = shutil.which(self.name, path=path)
+        return None if executable is None else Program((executable,), "path")
 
     def version_command(self, program: Program) -> list[str]:
-        return [*program.words, "--version"]
+        return [*program.argv, "--version"]
 
     @abstractmethod
-    def command(self, program: Program, run: Run) -> list[str]:
+    def command(self, program: Program, run: IndexerRun) -> list[str]:
         """The exact command line. May raise IndexerFailure when the project lacks what the tool needs."""
 
-    def working_directory(self, run: Run) -> Path:
+    def working_directory(self, run: IndexerRun) -> Path:
         return run.directory
 
-    def environment(self, base: Mapping[str, str], run: Run) -> dict[str, str]:
-        kept = {name: value for name, value in base.items() if name in _KEEP}
-        return {**kept, **({"PATH": absolute_path(kept["PATH"])} if "PATH" in kept else {})}
+    def environment(self, base: Mapping[str, str], run: IndexerRun) -> dict[str, str]:
+        allowed = {name: value for name, value in base.items() if name in _ALLOWED_VARIABLES}
+        return {**allowed, **({"PATH": keep_absolute_entries(allowed["PATH"])} if "PATH" in allowed else {})}
 
-    def prepare(self, run: Run) -> list[str]:
+    def prepare(self, run: IndexerRun) -> list[str]:
         """Write private configuration into the checkout or the work directory; remarks on what that
         changed.
         """
         return []
 
-    def culprit(self, log: str, run: Run) -> str | None:
+    def find_crashing_file(self, log: str, run: IndexerRun) -> str | None:
         """The owned file whose content crashed the tool, when leaving it out and trying again may help."""
         return None
 
-    def remarks(self, log: str) -> list[str]:
+    def find_remarks(self, log: str) -> list[str]:
         """Lines of a successful run's log that people should see: skipped files, swallowed errors."""
         return []
 
 
-def absolute_path(path: str) -> str:
+def keep_absolute_entries(path: str) -> str:
     """PATH without entries that depend on the current directory: a tool works in a copy of the repository."""
-    return os.pathsep.join(place for place in path.split(os.pathsep) if os.path.isabs(place))
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
 
 
-def key_below(run: Run, path: str) -> str | None:
+def path_key_below(run: IndexerRun, path: str) -> str | None:
     """The path key of an absolute path inside the checkout."""
     prefix = f"{run.checkout}/"
     return path.removeprefix(prefix) if path.startswith(prefix) else None

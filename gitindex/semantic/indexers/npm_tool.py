@@ -11,21 +11,21 @@ from importlib import resources
 from pathlib import Path
 from typing import ClassVar
 
-from gitindex.semantic.indexers.adapter import Indexer, Program, Run
+from gitindex.semantic.indexers.adapter import Indexer, IndexerRun, Program
 
-COMPLETE = ".complete"
-_FILES = ("package.json", "package-lock.json")
+COMPLETE_MARKER = ".complete"
+_PACKAGE_FILES = ("package.json", "package-lock.json")
 
 
-def manifest() -> dict[str, bytes]:
+def read_package_files() -> dict[str, bytes]:
     """package.json and its lock file, as shipped."""
     folder = resources.files("gitindex.semantic.indexers") / "npm"
-    return {name: (folder / name).read_bytes() for name in _FILES}
+    return {name: (folder / name).read_bytes() for name in _PACKAGE_FILES}
 
 
-def home(tools: Path) -> Path:
+def install_directory(tools: Path) -> Path:
     """Where this release's pinned set lives; another set of pins is another directory."""
-    digest = hashlib.sha256(b"\0".join(manifest().values())).hexdigest()
+    digest = hashlib.sha256(b"\0".join(read_package_files().values())).hexdigest()
     return tools / f"npm-{digest[:12]}"
 
 
@@ -35,15 +35,15 @@ class NpmIndexer(Indexer):
 
     def find(self, tools: Path, path: str) -> Program | None:
         node = shutil.which("node", path=path)
-        folder = home(tools) / "node_modules" / self.package
-        if node and (home(tools) / COMPLETE).exists() and (folder / self.entry).exists():
+        folder = install_directory(tools) / "node_modules" / self.package
+        if node and (install_directory(tools) / COMPLETE_MARKER).exists() and (folder / self.entry).exists():
             version = str(json.loads((folder / "package.json").read_bytes())["version"])
             return Program((node, str(folder / self.entry)), "managed", version)
         return super().find(tools, path)
 
-    def node_words(self, program: Program, run: Run) -> list[str]:
+    def node_command(self, program: Program, run: IndexerRun) -> list[str]:
         """node takes its heap size before the script; a wrapper on PATH gets it from NODE_OPTIONS."""
         if program.source != "managed":
-            return list(program.words)
-        node, *rest = program.words
-        return [node, f"--max-old-space-size={run.heap_megabytes}", *rest]
+            return list(program.argv)
+        node, *arguments = program.argv
+        return [node, f"--max-old-space-size={run.heap_megabytes}", *arguments]

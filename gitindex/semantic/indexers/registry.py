@@ -28,5 +28,5 @@ def indexer_for(name: str) -> Indexer:
     for indexer in INDEXERS:
         if name in (indexer.name, indexer.language):
             return indexer
-    known = ", ".join(indexer.language for indexer in INDEXERS)
-    raise UsageError(f"no indexer for {name!r}; known: {known}", hint="gitindex indexers")
+    languages = ", ".join(indexer.language for indexer in INDEXERS)
+    raise UsageError(f"no indexer for {name!r}; known: {languages}", hint="gitindex indexers")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitindex.semantic.indexers.adapter import Indexer, Program, Run
+from gitindex.semantic.indexers.adapter import Indexer, IndexerRun, Program
 
 
 class RustAnalyzer(Indexer):
@@ -11,6 +11,6 @@ class RustAnalyzer(Indexer):
     how_to_get = "rustup component add rust-analyzer"
     runs_project_code = True
 
-    def command(self, program: Program, run: Run) -> list[str]:
-        words = [*program.words, "scip", str(run.directory), "--output", str(run.output)]
+    def command(self, program: Program, run: IndexerRun) -> list[str]:
+        words = [*program.argv, "scip", str(run.directory), "--output", str(run.output)]
         return [*words, "--exclude-vendored-libraries"]

@@ -4,9 +4,9 @@ only. The build must have been described.
 
 from __future__ import annotations
 
-from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, Program, Run
+from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, IndexerRun, Program
 
-_PLACES = ("compile_commands.json", "build/compile_commands.json", "out/compile_commands.json")
+_DATABASE_PATHS = ("compile_commands.json", "build/compile_commands.json", "out/compile_commands.json")
 
 
 class ScipClang(Indexer):
@@ -15,8 +15,8 @@ class ScipClang(Indexer):
     how_to_get = "download scip-clang from its releases page and put it on PATH"
     runs_project_code = True
 
-    def command(self, program: Program, run: Run) -> list[str]:
-        database = next((place for place in _PLACES if (run.directory / place).exists()), None)
+    def command(self, program: Program, run: IndexerRun) -> list[str]:
+        database = next((place for place in _DATABASE_PATHS if (run.directory / place).exists()), None)
         if database is None:
             raise IndexerFailure(
                 Diagnosis.NO_BUILD_DESCRIPTION,
@@ -24,4 +24,4 @@ class ScipClang(Indexer):
                 hint="cmake -S . -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, then track or provide the file",
             )
         jobs = str(max(1, run.cpus))
-        return [*program.words, f"--compdb-path={database}", f"--index-output-path={run.output}", "-j", jobs]
+        return [*program.argv, f"--compdb-path={database}", f"--index-output-path={run.output}", "-j", jobs]

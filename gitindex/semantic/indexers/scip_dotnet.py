@@ -4,7 +4,7 @@ too.
 
 from __future__ import annotations
 
-from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, Program, Run
+from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, IndexerRun, Program
 
 
 class ScipDotnet(Indexer):
@@ -13,18 +13,18 @@ class ScipDotnet(Indexer):
     how_to_get = "dotnet tool install --global scip-dotnet"
     runs_project_code = True
 
-    def command(self, program: Program, run: Run) -> list[str]:
-        found = [*sorted(run.directory.glob("*.sln")), *sorted(run.directory.glob("*.csproj"))]
-        if not found:
+    def command(self, program: Program, run: IndexerRun) -> list[str]:
+        project_files = [*sorted(run.directory.glob("*.sln")), *sorted(run.directory.glob("*.csproj"))]
+        if not project_files:
             raise IndexerFailure(
                 Diagnosis.NO_BUILD_DESCRIPTION,
                 f"no solution or project file in {run.root or 'the repository root'}",
                 hint="dotnet new sln && dotnet sln add **/*.csproj",
             )
         return [
-            *program.words,
+            *program.argv,
             "index",
-            found[0].name,
+            project_files[0].name,
             "--working-directory",
             str(run.directory),
             "--output",

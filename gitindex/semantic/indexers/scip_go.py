@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitindex.semantic.indexers.adapter import Indexer, Program, Run
+from gitindex.semantic.indexers.adapter import Indexer, IndexerRun, Program
 
 
 class ScipGo(Indexer):
@@ -10,10 +10,10 @@ class ScipGo(Indexer):
     language = "go"
     how_to_get = "go install github.com/sourcegraph/scip-go/cmd/scip-go@latest (needs Go 1.25)"
 
-    def command(self, program: Program, run: Run) -> list[str]:
+    def command(self, program: Program, run: IndexerRun) -> list[str]:
         output, root = str(run.output), str(run.directory)
         return [
-            *program.words,
+            *program.argv,
             "index",
             "-o",
             output,

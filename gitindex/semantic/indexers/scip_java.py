@@ -4,9 +4,9 @@ only.
 
 from __future__ import annotations
 
-from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, Program, Run
+from gitindex.semantic.indexers.adapter import Diagnosis, Indexer, IndexerFailure, IndexerRun, Program
 
-_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
+_GRADLE_FILES = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
 
 
 class ScipJava(Indexer):
@@ -15,10 +15,10 @@ class ScipJava(Indexer):
     how_to_get = "coursier install --contrib scip-java (needs JDK 17)"
     runs_project_code = True
 
-    def command(self, program: Program, run: Run) -> list[str]:
+    def command(self, program: Program, run: IndexerRun) -> list[str]:
         if (run.directory / "pom.xml").exists():
             tool = "maven"
-        elif any((run.directory / name).exists() for name in _GRADLE):
+        elif any((run.directory / name).exists() for name in _GRADLE_FILES):
             tool = "gradle"
         else:
             raise IndexerFailure(
@@ -26,4 +26,4 @@ class ScipJava(Indexer):
                 f"no Maven or Gradle build in {run.root or 'the repository root'}",
                 hint="add pom.xml or build.gradle at the project root",
             )
-        return [*program.words, "index", "--output", str(run.output), "--build-tool", tool]
+        return [*program.argv, "index", "--output", str(run.output), "--build-tool", tool]

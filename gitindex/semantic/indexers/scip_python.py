@@ -9,13 +9,13 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from gitindex.semantic.indexers.adapter import Program, Run, key_below
+from gitindex.semantic.indexers.adapter import IndexerRun, Program, path_key_below
 from gitindex.semantic.indexers.npm_tool import NpmIndexer
 
 _CRASHED_AT = re.compile(r"currentFilepath:\s*'([^'\n]+)'")
 _CRASHED_CHECKING = re.compile(r'internal error occurred while type checking file "([^"\n]+)"')
-_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_OURS = ("include", "exclude", "ignore", "venv", "venvPath")
+_STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_OVERRIDDEN_KEYS = ("include", "exclude", "ignore", "venv", "venvPath")
 
 
 class ScipPython(NpmIndexer):
@@ -26,11 +26,13 @@ class ScipPython(NpmIndexer):
     how_to_get = "gitindex indexers install python"
     min_coverage = 0.1
 
-    def prepare(self, run: Run) -> list[str]:
+    def prepare(self, run: IndexerRun) -> list[str]:
         """Our own pyright configuration: every owned file, no nested project, none of the files that crash
         it.
         """
-        config = {key: value for key, value in _project_config(run).items() if key not in _OURS}
+        config = {
+            key: value for key, value in _read_project_config(run).items() if key not in _OVERRIDDEN_KEYS
+        }
         left_out = [posixpath.relpath(path, run.root or ".") for path in (*run.nested, *run.excluded)]
         config |= {"include": ["."], "exclude": ["**/node_modules", "**/__pycache__", *sorted(left_out)]}
         if run.python_env is not None:
@@ -41,9 +43,9 @@ class ScipPython(NpmIndexer):
             (run.work / "environment.json").write_text("[]")
         return []
 
-    def command(self, program: Program, run: Run) -> list[str]:
+    def command(self, program: Program, run: IndexerRun) -> list[str]:
         return [
-            *self.node_words(program, run),
+            *self.node_command(program, run),
             "index",
             "--cwd",
             str(run.directory),
@@ -58,37 +60,41 @@ class ScipPython(NpmIndexer):
             "--quiet",
         ]
 
-    def environment(self, base: Mapping[str, str], run: Run) -> dict[str, str]:
+    def environment(self, base: Mapping[str, str], run: IndexerRun) -> dict[str, str]:
         return {
             **super().environment(base, run),
             "NODE_OPTIONS": f"--max-old-space-size={run.heap_megabytes}",
         }
 
-    def culprit(self, log: str, run: Run) -> str | None:
+    def find_crashing_file(self, log: str, run: IndexerRun) -> str | None:
         for pattern in (_CRASHED_AT, _CRASHED_CHECKING):
             for path in reversed(pattern.findall(log)):
-                key = key_below(run, path)
+                key = path_key_below(run, path)
                 if key in run.files and key not in run.excluded:
                     return key
         return None
 
-    def remarks(self, log: str) -> list[str]:
+    def find_remarks(self, log: str) -> list[str]:
         return [f"type checking failed inside {path}" for path in sorted(set(_CRASHED_CHECKING.findall(log)))]
 
 
-def _project_config(run: Run) -> dict[str, Any]:
+def _read_project_config(run: IndexerRun) -> dict[str, Any]:
     """What the project tells pyright (search paths, Python version), from either place; unreadable is
     empty.
     """
-    own = run.directory / "pyrightconfig.json"
-    project = run.directory / "pyproject.toml"
+    pyright_file = run.directory / "pyrightconfig.json"
+    pyproject_file = run.directory / "pyproject.toml"
     try:
-        if own.exists():
-            text = _COMMENT.sub(lambda match: match[1] or "", own.read_text("utf-8", "replace"))
-            found = json.loads(text)
+        if pyright_file.exists():
+            text = _STRING_OR_COMMENT.sub(
+                lambda match: match[1] or "", pyright_file.read_text("utf-8", "replace")
+            )
+            config = json.loads(text)
         else:
-            found = tomllib.loads(project.read_text("utf-8", "replace")) if project.exists() else {}
-            found = found.get("tool", {}).get("pyright", {})
+            config = (
+                tomllib.loads(pyproject_file.read_text("utf-8", "replace")) if pyproject_file.exists() else {}
+            )
+            config = config.get("tool", {}).get("pyright", {})
     except (ValueError, AttributeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return config if isinstance(config, dict) else {}

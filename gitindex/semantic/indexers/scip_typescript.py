@@ -10,16 +10,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitindex.semantic import nodemodules
-from gitindex.semantic.indexers.adapter import Program, Run
+from gitindex.semantic.indexers.adapter import IndexerRun, Program
 from gitindex.semantic.indexers.npm_tool import NpmIndexer
-from gitindex.semantic.package_names import package_name
+from gitindex.semantic.package_names import parse_package_name
 
-_SKIPPED = re.compile(
+_SKIPPED_LINE = re.compile(
     r"^.*(?:skipping|skipped|error indexing|unexpected error).*$", re.IGNORECASE | re.MULTILINE
 )
 
-_PACKAGE = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*")  # neither dots first nor further slashes
-_BASE = re.compile(r'"extends"\s*:\s*("[^"]*"|\[[^\]]*\])\s*,?')
+_PACKAGE_NAME = re.compile(
+    r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*"
+)  # neither dots first nor further slashes
+_EXTENDS = re.compile(r'"extends"\s*:\s*("[^"]*"|\[[^\]]*\])\s*,?')
 
 
 class ScipTypescript(NpmIndexer):
@@ -29,7 +31,7 @@ class ScipTypescript(NpmIndexer):
     entry = "dist/src/main.js"
     how_to_get = "gitindex indexers install typescript"
 
-    def prepare(self, run: Run) -> list[str]:
+    def prepare(self, run: IndexerRun) -> list[str]:
         """A project without a tsconfig gets one here; the tool's own inference would write into the tree too.
 
         A base configuration from a package that is not installed stops the compiler: it is left out.
@@ -38,23 +40,23 @@ class ScipTypescript(NpmIndexer):
         """
         _link_workspace(run.checkout)
         _link_packages(run)
-        found = [run.directory / name for name in ("tsconfig.json", "jsconfig.json")]
-        present = next((config for config in found if config.exists()), None)
-        if present is not None:
-            return _without_missing_base(present, run)
-        left_out = [posixpath.relpath(path, run.root or ".") for path in run.nested]
+        config_paths = [run.directory / name for name in ("tsconfig.json", "jsconfig.json")]
+        existing_config = next((config for config in config_paths if config.exists()), None)
+        if existing_config is not None:
+            return _drop_missing_bases(existing_config, run)
+        nested_paths = [posixpath.relpath(path, run.root or ".") for path in run.nested]
         options = {"allowJs": True, "skipLibCheck": True, "esModuleInterop": True, "jsx": "preserve"}
-        excluded = ["**/node_modules", *sorted(left_out)]
+        excluded = ["**/node_modules", *sorted(nested_paths)]
         settings = {"compilerOptions": options, "include": ["**/*"], "exclude": excluded}
-        found[0].write_text(json.dumps(settings))
+        config_paths[0].write_text(json.dumps(settings))
         return []
 
-    def command(self, program: Program, run: Run) -> list[str]:
+    def command(self, program: Program, run: IndexerRun) -> list[str]:
         config = run.directory / "tsconfig.json"
         fallback = run.directory / "jsconfig.json"
         project = fallback if fallback.exists() and not config.exists() else run.directory
         return [
-            *self.node_words(program, run),
+            *self.node_command(program, run),
             "index",
             "--cwd",
             str(run.checkout),
@@ -66,68 +68,85 @@ class ScipTypescript(NpmIndexer):
             str(project),  # absolute: relative projects ignore --cwd
         ]
 
-    def working_directory(self, run: Run) -> Path:
+    def working_directory(self, run: IndexerRun) -> Path:
         return run.checkout
 
-    def environment(self, base: Mapping[str, str], run: Run) -> dict[str, str]:
+    def environment(self, base: Mapping[str, str], run: IndexerRun) -> dict[str, str]:
         return {
             **super().environment(base, run),
             "NODE_OPTIONS": f"--max-old-space-size={run.heap_megabytes}",
         }
 
-    def remarks(self, log: str) -> list[str]:
-        return sorted(set(_SKIPPED.findall(log)))[:50]
+    def find_remarks(self, log: str) -> list[str]:
+        return sorted(set(_SKIPPED_LINE.findall(log)))[:50]
 
 
 def _link_workspace(checkout: Path) -> None:
     """Packages of a monorepo import each other by name, through links that installing would have made."""
-    modules = checkout / "node_modules"
-    for manifest in sorted(checkout.rglob("package.json")):
-        inside = manifest.relative_to(checkout).parts
-        name = _name(manifest) if len(inside) > 1 and "node_modules" not in inside else None
-        if name is None or os.path.lexists(modules / name):
+    modules_folder = checkout / "node_modules"
+    for package_file in sorted(checkout.rglob("package.json")):
+        path_parts = package_file.relative_to(checkout).parts
+        name = (
+            _valid_package_name(package_file)
+            if len(path_parts) > 1 and "node_modules" not in path_parts
+            else None
+        )
+        if name is None or os.path.lexists(modules_folder / name):
             continue
-        (modules / name).parent.mkdir(parents=True, exist_ok=True)
-        (modules / name).symlink_to(manifest.parent)
+        (modules_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (modules_folder / name).symlink_to(package_file.parent)
 
 
-def _link_packages(run: Run) -> None:
-    for name, target in nodemodules.packages(run.node_modules).items() if run.node_modules else ():
-        link = run.checkout / nodemodules.NAME / name
+def _link_packages(run: IndexerRun) -> None:
+    for name, target in nodemodules.list_packages(run.node_modules).items() if run.node_modules else ():
+        link = run.checkout / nodemodules.DIRECTORY_NAME / name
         if not os.path.lexists(link):
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(os.path.realpath(target))
 
 
-def _name(manifest: Path) -> str | None:
-    found = package_name(manifest.read_bytes())
-    return found if _PACKAGE.fullmatch(found) else None
+def _valid_package_name(package_file: Path) -> str | None:
+    name = parse_package_name(package_file.read_bytes())
+    return name if _PACKAGE_NAME.fullmatch(name) else None
 
 
-def _without_missing_base(config: Path, run: Run, depth: int = 10) -> list[str]:
+def _drop_missing_bases(config: Path, run: IndexerRun, depth: int = 10) -> list[str]:
     """Drop `extends` of packages that are not here, in this file and in those of the project it extends."""
     text = config.read_text("utf-8", "replace")
-    base = _BASE.search(text)
+    base = _EXTENDS.search(text)
     if base is None or depth == 0:
         return []
     names = re.findall(r'"([^"]+)"', base[1])
-    out = []
+    remarks = []
     for name in (name for name in names if name.startswith(".")):
-        below = Path(os.path.normpath(config.parent / name))
-        below = next(
-            (path for path in (below, below.with_name(below.name + ".json")) if path.is_file()), below
+        base_config = Path(os.path.normpath(config.parent / name))
+        base_config = next(
+            (
+                path
+                for path in (base_config, base_config.with_name(base_config.name + ".json"))
+                if path.is_file()
+            ),
+            base_config,
         )
-        if below.is_file() and below.is_relative_to(run.checkout):
-            out += _without_missing_base(below, run, depth - 1)
-    places = [place / "node_modules" for place in config.parents if place.is_relative_to(run.checkout)]
+        if base_config.is_file() and base_config.is_relative_to(run.checkout):
+            remarks += _drop_missing_bases(base_config, run, depth - 1)
+    module_folders = [
+        place / "node_modules" for place in config.parents if place.is_relative_to(run.checkout)
+    ]
     packages = [name for name in names if not name.startswith((".", "/"))]
-    missing = [name for name in packages if not any((place / _package(name)).exists() for place in places)]
+    missing = [
+        name
+        for name in packages
+        if not any((place / _package_of_import(name)).exists() for place in module_folders)
+    ]
     if missing:
         config.write_text(text[: base.start()] + text[base.end() :])
-        where = config.relative_to(run.checkout)
-        out.append(f"{where}: settings of {', '.join(missing)} are not installed and were left out")
-    return out
+        relative_path = config.relative_to(run.checkout)
+        remarks.append(
+            f"{relative_path}: settings of {', '.join(missing)} are not installed and were left out"
+        )
+    return remarks
 
 
-def _package(name: str) -> str:
-    return "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
+def _package_of_import(import_path: str) -> str:
+    return "/".join(import_path.split("/")[: 2 if import_path.startswith("@") else 1])
