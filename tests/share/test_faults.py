@@ -115,7 +115,7 @@ def test_a_push_overcomes_or_fails_cleanly(faulty):
     with pytest.raises(GitindexError) as failed:
         team.push(environment=through)
     assert failed.value.exit_code == 6
-    published = [team.names.manifest_commit(entry.key) for entry in team.transport.list(team.names.manifests)]
+    published = [team.names.parse_manifest_key(entry.key) for entry in team.transport.list(team.names.manifests)]
     assert head not in published
     proxy.rules.clear()
     proxy.add("reset", method="PUT", path="/obj/", times=1, forward=True)
