@@ -16,7 +16,7 @@ from tests.versions import answers, content, guard
 from tests.versions.guard import Entry, Guard
 from tests.versions.record import GUARDS
 
-# Guarded where they are used: `tests/core/test_versions.py` compares it with the installed package.
+# Guarded where they are used: `tests/model/test_versions.py` compares it with the installed package.
 ELSEWHERE = {"GRAMMAR_VERSION"}
 
 
