@@ -176,6 +176,7 @@ def _search(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[
         until=given.get("until", ""),
         session=given.get("session", ""),
         files=given.get("files", False),
+        flat=given.get("flat", False),
     )
     chosen = QueryOptions(
         sync=options.sync, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested

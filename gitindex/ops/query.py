@@ -59,6 +59,7 @@ class QueryAnswer:
         truths = self.truth.to_json() if self.truth else dict.fromkeys(("freshness", "coverage", "trust"))
         told = {
             "notes": list(found.notes),
+            "relaxed": found.relaxed,
             "nearest_only": found.nearest_only,
             "suggestions": list(found.suggestions),
             "stale": self.stale,
