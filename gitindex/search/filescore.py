@@ -12,7 +12,7 @@ from gitindex.search.chunkscore import ChunkEvidence
 from gitindex.search.filekind import PORTS, file_kind, is_port
 from gitindex.search.parse import Query
 from gitindex.search.weights import RankWeights
-from gitindex.search.wordforms import best_match, name_words, stem_words
+from gitindex.search.wordforms import WordMatcher, name_words, stem_words
 
 # A question that names a kind of file wants it.
 _WANTED = {
@@ -27,10 +27,12 @@ class FileScorer:
     """Scores files for one question; `rarity` says how rare its words are, as shares of the rarest."""
 
     def __init__(self, query: Query, rarity: Mapping[str, float], weights: RankWeights) -> None:
-        self._words = query.telling
-        self._distinct = frozenset(self._words)
-        self._rarity = {word: rarity.get(word, 1.0) for word in self._words}
+        words = list(rarity) if query.pasted else query.telling
+        self._rarity = {word: rarity.get(word, 1.0) for word in words}
+        # Pasted text has words of every kind of file and asks for none.
+        self._wanted = frozenset[str]() if query.pasted else frozenset(words)
         self._whole = sum(self._rarity.values()) or 1.0
+        self._matcher = WordMatcher(self._rarity, weights.partly)
         self._weights = weights
         self._kinds = {"code": 1.0, "test": weights.test, "example": weights.example, "doc": weights.doc}
 
@@ -58,29 +60,26 @@ class FileScorer:
     def match_path(self, path: str) -> float:
         """The share of the file name's words in the question."""
         stem = stem_words(path)
-        return sum(best_match(word, self._words, self._weights.partly) for word in stem) / max(1, len(stem))
+        return sum(map(self._matcher.best, stem)) / max(1, len(stem))
 
     def weigh_kind(self, path: str) -> float:
         kind = file_kind(path)
-        if _WANTED.get(kind, set()) & self._distinct:
+        if _WANTED.get(kind, set()) & self._wanted:
             return 1.0
         share = self._kinds.get(kind, self._weights.other)
-        return share * self._weights.port if is_port(path) and not PORTS & self._distinct else share
+        return share * self._weights.port if is_port(path) and not PORTS & self._wanted else share
 
     def _sum_chunks(self, scores: Iterable[float]) -> float:
         best = sorted(scores, reverse=True)[: self._weights.chunks]
         return sum(score * self._weights.further**at for at, score in enumerate(best))
 
     def _match_names(self, symbols: Iterable[str]) -> float:
-        """The share of the question's words in names that the file defines, a rare word counting more."""
-        have = frozenset[str]().union(*(name_words(symbol) for symbol in symbols if symbol))
-        return (
-            sum(
-                rarity * (1.0 if word in have else best_match(word, have, self._weights.partly))
-                for word, rarity in self._rarity.items()
-            )
-            / self._whole
-        )
+        """The share of the question's words in names that the file defines, a telling word counting more."""
+        best: dict[str, float] = {}
+        for word in frozenset[str]().union(*(name_words(symbol) for symbol in symbols if symbol)):
+            for asked, share in self._matcher.find(word):
+                best[asked] = max(best.get(asked, 0.0), share)
+        return sum(share * self._rarity[asked] for asked, share in best.items()) / self._whole
 
 
 def _without_ending(path: str) -> str:

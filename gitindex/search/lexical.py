@@ -152,10 +152,10 @@ class Words:
             subwords(query.text), subwords(query.clues.title), self._rarity("terms"), MAX_TERMS
         )
 
-    def compare_rarity(self, words: Sequence[str]) -> dict[str, float]:
-        """How rare each word is, as a share of the rarest; one that no chunk has is as rare as that."""
+    def compare_rarity(self, query: Query) -> dict[str, float]:
+        """How telling each word is, as a share of the most telling; one that no chunk has is as rare as that."""
         measure = self._rarity("terms")
-        found = {word: measure(word) for word in words[:MAX_TERMS]}
+        found = {word: weight * measure(word) for word, weight in self.weigh_terms(query)}
         rarest = max(found.values(), default=0.0)
         return {word: value / rarest if value else 1.0 for word, value in found.items()}
 

@@ -32,16 +32,9 @@ def score_places(
     ]
 
 
-def score_passages(
-    pool: Sequence[ChunkEvidence], places: Sequence[float], scorer: FileScorer, weights: RankWeights
-) -> list[float]:
+def score_passages(pool: Sequence[ChunkEvidence], places: Sequence[float], scorer: FileScorer) -> list[float]:
     """What each chunk is worth beside chunks of other files, for a list of chunks."""
-    return [
-        score
-        * (1 + weights.passage_stem * scorer.match_path(item.candidate.path))
-        * scorer.weigh_kind(item.candidate.path)
-        for item, score in zip(pool, places, strict=True)
-    ]
+    return [score * scorer.weigh_kind(item.candidate.path) for item, score in zip(pool, places, strict=True)]
 
 
 def _say_name(chunk: Candidate, words: frozenset[str], weights: RankWeights) -> float:

@@ -75,7 +75,7 @@ class Ranking:
 
     def rank_passages(self, per_file: int) -> list[Scored]:
         """Every chunk once, at most so many of one file before the others."""
-        scores = score_passages(self._pool, self._places, self._scorer, self._weights)
+        scores = score_passages(self._pool, self._places, self._scorer)
         best = max(scores, default=0.0) or 1.0
         found = [
             Scored(item.candidate, score / best, name_layers([item]))

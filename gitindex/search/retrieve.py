@@ -89,7 +89,7 @@ class Retriever:
         ]
         told = [item for item in pool if item.words or item.sense or item.defines]
         # Definitions that were added may be among the chunks counted.
-        rarity = self.words.compare_rarity(query.telling)
+        rarity = self.words.compare_rarity(query)
         return Retrieved(told or pool, max(0, beyond - len(added)), more or bool(beyond and added), rarity)
 
     def add_files(self, retrieved: Retrieved, paths: Iterable[str]) -> Retrieved:

@@ -23,10 +23,9 @@ class RankWeights(NamedTuple):
     inner_name: float = 0.1  # the chunk defines a name inside the question
     tiny: float = 0.7  # a chunk of one or two lines
     # A place, beside others of its file; shares of the chunk's own score
-    says_name: float = 0.5  # all words of the question are in the name of the callable shown
-    in_question: float = 0.1  # all words of that name are in the question
+    says_name: float = 0.8  # all words of the question are in the name of the callable shown
+    in_question: float = 0.3  # all words of that name are in the question
     callable: float = 0.1  # a sentence tells what code does
-    passage_stem: float = 0.15  # as `stem`, in a list of single chunks
     # A file
     further: float = 0.6  # each further chunk, of the one before
     chunks: int = 6  # how many count
@@ -44,7 +43,10 @@ class RankWeights(NamedTuple):
 
 
 DEFAULT_WEIGHTS = RankWeights()
-PASTED_WEIGHTS = DEFAULT_WEIGHTS._replace()
+# Of a long text words say more than its meaning, and most files share some of them with their names.
+PASTED_WEIGHTS = DEFAULT_WEIGHTS._replace(
+    words=0.8, inner_name=0.4, further=0.7, stem=0.3, test=0.2, example=0.2, doc=0.2
+)
 EQUAL_WEIGHTS = DEFAULT_WEIGHTS._replace(test=1.0, example=1.0, doc=1.0, other=1.0, port=1.0, header=1.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -16,7 +17,26 @@ _ENDINGS = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=262_144)
+class WordMatcher:
+    """The words of a question, to be found in names. Words that match begin alike, so few are compared."""
+
+    def __init__(self, words: Iterable[str], partly: float) -> None:
+        self._partly = partly
+        self._begun: dict[str, list[str]] = defaultdict(list)
+        for word in words:
+            self._begun[word[:_LEAST]].append(word)
+
+    def find(self, word: str) -> list[tuple[str, float]]:
+        """The words of the question that this one is, and how much."""
+        pairs = (
+            (asked, match_word(word, asked, self._partly)) for asked in self._begun.get(word[:_LEAST], ())
+        )
+        return [(asked, share) for asked, share in pairs if share]
+
+    def best(self, word: str) -> float:
+        return max((share for _, share in self.find(word)), default=0.0)
+
+
 def match_word(one: str, other: str, partly: float) -> float:
     """1.0 for equal words, `partly` for a beginning or another form."""
     if one == other:
@@ -24,10 +44,6 @@ def match_word(one: str, other: str, partly: float) -> float:
     short, long = (one, other) if len(one) < len(other) else (other, one)
     begins = len(short) >= _LEAST and long.startswith(short)
     return partly if begins or _stem_word(one) == _stem_word(other) else 0.0
-
-
-def best_match(word: str, others: Iterable[str], partly: float) -> float:
-    return max((match_word(word, other, partly) for other in others), default=0.0)
 
 
 @lru_cache(maxsize=65_536)
