@@ -53,8 +53,9 @@ def _adjust(item: ChunkEvidence, score: float, whole: str, weights: RankWeights)
         score += weights.whole_name * match_name(chunk.symbol, whole, weights.folded_name)
     elif item.defines:
         score += weights.inner_name * item.defines
-    tiny = chunk.chunk_kind == "text" and chunk.end_line - chunk.start_line < _TINY_LINES
-    return score * weights.tiny if tiny else score
+    if chunk.chunk_kind == "anchor":
+        return score * weights.head
+    return score * weights.tiny if chunk.end_line - chunk.start_line < _TINY_LINES else score
 
 
 def match_name(symbol: str, wanted: str, folded: float) -> float:

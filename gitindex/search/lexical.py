@@ -69,14 +69,6 @@ class Words:
         clauses = [*conditions, (self._occur.Must, self._named_by(keys))]
         return {found.key: found for _, found in self.search(clauses, len(keys))}
 
-    def scores(self, query: Query, keys: Sequence[Key]) -> dict[Key, float]:
-        """How well the wanted words fit these chunks; those without any are left out."""
-        wanted = self._wanted(query)
-        if not keys or not wanted:
-            return {}
-        clauses = [(self._occur.Must, self._any(wanted)), (self._occur.Must, self._named_by(keys))]
-        return {found.key: score for score, found in self.search(clauses, len(keys))}
-
     def defining(self, names: Iterable[str], paths: Iterable[str], limit: int) -> list[Candidate]:
         """Chunks of these files in which one of the names is defined."""
         named = [self._term("names", name.lower()) for name in names]

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from gitindex.extract.embed.protocol import Embedder
     from gitindex.search.dense import DenseIndex, Nearness
 
-DEPTH = 400  # candidates of each retriever: a file shows itself in several chunks
+_DEPTH = 200  # candidates of each retriever: a file shows itself in several chunks
+_NARROW_DEPTH = 400  # before conditions, or of pasted text, to which most that fits is tests
 _DEFINITIONS = 20
 _COMMON = 12  # definitions of a name in pasted text beyond which it says nothing
 _DEFINING_CHUNKS = 200
@@ -62,10 +63,7 @@ class Retriever:
         senses: dict[Key, float] = {}
         if mode != LEXICAL and query.text and self.has_vectors:
             near, scores, farther = self._find_near(query, scope)
-            further = [item.key for _, item in near if item.key not in candidates]
             candidates = {**{item.key: item for _, item in near}, **candidates}
-            if mode == HYBRID:
-                words.update(self.words.scores(query, further))
             middle = (
                 scores.middle
                 if mode == HYBRID
@@ -101,23 +99,25 @@ class Retriever:
     def _find_words(
         self, query: Query, scope: Scope, count: bool
     ) -> tuple[list[tuple[float, Candidate]], int, bool]:
-        found = self.words.find(query, scope, DEPTH + 1)
-        if len(found) <= DEPTH:
+        depth = _NARROW_DEPTH if query.pasted or query.conditional else _DEPTH
+        found = self.words.find(query, scope, depth + 1)
+        if len(found) <= depth:
             return found, 0, False
         if count or not query.text:  # counting is cheap without words
-            return found[:DEPTH], self.words.count(query, scope) - DEPTH, False
-        return found[:DEPTH], 0, True
+            return found[:depth], self.words.count(query, scope) - depth, False
+        return found[:depth], 0, True
 
     def _find_near(self, query: Query, scope: Scope) -> tuple[list[tuple[float, Candidate]], Nearness, bool]:
         """The nearest chunks that meet all conditions, how near any other is, and whether there are others."""
         assert self._embedder is not None, "an index with vectors names its embedder"
+        depth = _NARROW_DEPTH if query.pasted or query.conditional else _DEPTH
         scores = self._vectors.nearness(self._embedder.embed_query(query.text))
-        nearest = scores.nearest(scope, DEPTH + 1)
-        found = nearest[:DEPTH]
+        nearest = scores.nearest(scope, depth + 1)
+        found = nearest[:depth]
         if query.conditional:
             kept = self.words.fetch([item.key for _, item in found], self.words.conditions(query, scope))
             found = [(score, kept[item.key]) for score, item in found if item.key in kept]
-        return found, scores, len(nearest) > DEPTH
+        return found, scores, len(nearest) > depth
 
     def _find_definitions(self, query: Query, scope: Scope) -> dict[Key, tuple[Candidate, float]]:
         """Chunks under the names that they define, those in the question, and how much each name says."""

@@ -14,7 +14,7 @@ class RankWeights(NamedTuple):
     """One column of weights. Scores of chunks are shares of the best chunk; the others are added to that."""
 
     # A chunk
-    words: float = 0.15  # a word score of one per term, in cosine
+    words: float = 0.12  # a word score of one per term, in cosine
     spelled: float = 1.0  # the same where the whole question is a name
     sure: float = 0.55  # the best cosine above the ordinary at which a cosine counts as it is
     doubt: float = 1.25  # how fast trust in vectors falls below that
@@ -22,6 +22,7 @@ class RankWeights(NamedTuple):
     folded_name: float = 0.3  # the share of that when only upper and lower case differ
     inner_name: float = 0.1  # the chunk defines a name inside the question
     tiny: float = 0.7  # a chunk of one or two lines
+    head: float = 0.6  # the head of a file tells where, not what
     # A place, beside others of its file; shares of the chunk's own score
     says_name: float = 0.8  # all words of the question are in the name of the callable shown
     in_question: float = 0.3  # all words of that name are in the question

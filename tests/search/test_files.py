@@ -162,7 +162,7 @@ def test_a_file_that_pasted_text_names_comes_first() -> None:
 
 def test_the_best_places_are_shown_and_matching_chunks_are_counted() -> None:
     found = [
-        ChunkEvidence(chunk("a.py", 1), 1.0),
+        ChunkEvidence(chunk("a.py", 1), 2.0),
         ChunkEvidence(chunk("a.py", 2), 4.0, 0.4),
         ChunkEvidence(chunk("a.py", 3), 0.0, 0.3),
         ChunkEvidence(chunk("a.py", 4), 0.0, 0.1),  # far from the nearest, and none of the words

@@ -41,9 +41,9 @@ def test_code_comes_before_equal_tests_unless_tests_are_asked_for() -> None:
     assert first("tests for price of the goods", test, code) == "tests/test_x.py"
 
 
-def test_words_of_the_file_name_count() -> None:
-    other, named = ChunkEvidence(chunk("shop/a.py"), 5.0), ChunkEvidence(chunk("shop/payment.py"), 5.0)
-    assert first("payment refund", other, named) == "shop/payment.py"
+def test_the_head_of_a_file_steps_back() -> None:
+    head = ChunkEvidence(chunk("a.py", 0, kind="anchor"), 5.0)
+    assert first("some words", head, ChunkEvidence(chunk("b.py"), 4.0)) == "b.py"
 
 
 def test_kinds_of_files() -> None:
