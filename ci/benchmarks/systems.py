@@ -22,8 +22,11 @@ FILE_DEPTH = 400  # chunks that the baseline looks through for ten files, as man
 BASELINE = "bm25"
 MODES = {"lexical": "lexical", "dense": "semantic", "hybrid": "hybrid"}
 
+BEST_PLACE, TWO_PLACES = "best place", "two places"  # of files, as the product answers by default
+
 Place = tuple[str, int, int]  # path, first line, last line
-Ask = Callable[[str], Sequence[Place]]
+Result = Sequence[Place]  # several places of one file, or one alone
+Ask = Callable[[str], Sequence[Result]]
 FileAsk = Callable[[str, Sequence[str]], Sequence[str]]  # a question, the kinds of files wanted → paths
 Encode = Callable[[Sequence[str]], Any]
 
@@ -36,7 +39,9 @@ def systems(
     yield BASELINE, _bm25(chunks)
     engine = _engine(codebase, view)
     for system, mode in MODES.items():
-        yield system, _product(engine, mode)
+        yield system, _passages(engine, mode)
+    yield BEST_PLACE, _places(engine, 1)
+    yield TWO_PLACES, _places(engine, 2)
     if encode is not None:
         yield transformer.NAME, _nearest(chunks, encode, codebase.settings.query.per_file)
 
@@ -55,12 +60,28 @@ def _engine(codebase: Codebase, view: SnapshotView) -> Engine:
     return Engine(view, codebase.root, settings.query, lambda: open_embedder(settings.embedding))
 
 
-def _product(engine: Engine, mode: str) -> Ask:
-    """What a user gets: the answer of the mode, as it comes."""
+def _passages(engine: Engine, mode: str) -> Ask:
+    """What a user gets with --flat: the answer of the mode, as it comes."""
 
-    def ask(text: str) -> list[Place]:
-        hits = engine.search(Request(_plain(text), mode=mode, limit=DEPTH)).hits
-        return [(hit.path, hit.start_line, hit.end_line) for hit in hits]
+    def ask(text: str) -> list[Result]:
+        hits = engine.search(Request(_plain(text), mode=mode, limit=DEPTH, flat=True)).hits
+        return [[(hit.path, hit.start_line, hit.end_line)] for hit in hits]
+
+    return ask
+
+
+def _places(engine: Engine, most: int) -> Ask:
+    """What a user gets by default: files, each with its first places."""
+
+    def ask(text: str) -> list[Result]:
+        hits = engine.search(Request(_plain(text), limit=DEPTH)).hits
+        return [
+            [
+                (hit.path, hit.start_line, hit.end_line),
+                *((hit.path, place.start_line, place.end_line) for place in hit.places),
+            ][:most]
+            for hit in hits
+        ]
 
     return ask
 
@@ -77,7 +98,7 @@ def _files_of(ask: Ask) -> FileAsk:
     """Files in the order of their best chunks."""
 
     def files(text: str, kinds: Sequence[str]) -> list[str]:
-        paths = dict.fromkeys(path for path, _, _ in ask(text))
+        paths = dict.fromkeys(path for result in ask(text) for path, _, _ in result)
         return [path for path in paths if not kinds or file_kind(path) in kinds][:DEPTH]
 
     return files
@@ -103,10 +124,10 @@ def _bm25(chunks: Sequence[Any], depth: int = DEPTH) -> Ask:
     index.reload()
     searcher = index.searcher()
 
-    def ask(text: str) -> list[Place]:
+    def ask(text: str) -> list[Result]:
         query, _ = index.parse_query_lenient(_plain(text), ["text"])
         found = [searcher.doc(address)["at"][0] for _, address in searcher.search(query, depth).hits]
-        return [_place(chunks[at]) for at in found]
+        return [[_place(chunks[at])] for at in found]
 
     return ask
 
@@ -115,13 +136,13 @@ def _nearest(chunks: Sequence[Any], encode: Encode, per_file: int) -> Ask:
     """By cosine of the documents that the product embeds too, under the product's rule of so many hits per file."""
     matrix = encode([compose_embed_text(chunk.symbol, chunk.text) for chunk in chunks])
 
-    def ask(text: str) -> list[Place]:
+    def ask(text: str) -> list[Result]:
         seen: Counter[str] = Counter()
-        found: list[Place] = []
+        found: list[Result] = []
         for at in np.argsort(-(matrix @ encode([text])[0]), kind="stable"):
             seen[chunks[at].path] += 1
             if seen[chunks[at].path] <= per_file:
-                found.append(_place(chunks[at]))
+                found.append([_place(chunks[at])])
         return found[:DEPTH]
 
     return ask

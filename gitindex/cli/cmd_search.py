@@ -15,7 +15,7 @@ from gitindex.search.request import MAX_LIMIT, MODES, REGEX, Request
 if TYPE_CHECKING:
     from gitindex.ops.answers.search_answer import QueryAnswer
     from gitindex.ops.codebase import Codebase
-    from gitindex.search.hit import Found, Hit
+    from gitindex.search.hit import Found, FurtherPlace, Hit
 
 HELP = """Search the index.
 
@@ -23,15 +23,20 @@ QUERY is words, "quoted phrases", prefix*, -excluded, and the filters path: lang
 -path:tests). After -- everything is QUERY, even what looks like an option. With --mode regex it is an RE2 pattern,
 matched line by line. Without QUERY, --tag, --since, --until and --session list the notes they match.
 
-With --files hits are whole files, tests, pages and settings no less than code: what QUERY is about, or what a change
-that it describes would touch. Each shows its best passage and how many of its chunks match (in JSON: chunks).
+A result is a file: its best passage, up to two further places (in JSON: places) and how many of its chunks match
+(chunks). Code comes before tests, examples and pages unless QUERY names them. With --files they count no less than
+code: what a change that QUERY describes would touch. With --flat every passage is a result of its own.
+
+Pasted text (long, of several lines, a traceback, a diff) is no query language: all of its words count, none is
+demanded, and the paths, modules, frames and identifiers in it count first.
 """
 
 
 @command(HELP, cls=WordsCommand, context_settings={"max_content_width": 110})
 @click.argument("words", metavar="QUERY", nargs=-1)
 @click.option("--mode", type=click.Choice(MODES), default=MODES[0], show_default=True, help="How to look.")
-@click.option("--files", is_flag=True, help="Rank whole files instead of passages.")
+@click.option("--files", is_flag=True, help="Tests, pages and settings count no less than code.")
+@click.option("--flat", is_flag=True, help="List passages one by one instead of files.")
 @click.option("--limit", type=click.IntRange(1, 200), default=None, help="Most results to give.")
 @click.option(
     "--glob", "globs", multiple=True, help="Only paths that match, as in .gitignore: 'src/**', '*.py'."
@@ -54,6 +59,7 @@ def run(
     words: tuple[str, ...],
     mode: str,
     files: bool,
+    flat: bool,
     limit: int | None,
     globs: tuple[str, ...],
     languages: tuple[str, ...],
@@ -68,7 +74,7 @@ def run(
     codebase = call.open_codebase()
     result_limit = limit or codebase.settings.query.limit
     request = Request(
-        " ".join(words), mode, result_limit, globs, languages, kinds, tags, since, until, session, files
+        " ".join(words), mode, result_limit, globs, languages, kinds, tags, since, until, session, files, flat
     )
     from gitindex.ops.syncing.worktree_status import start_status
 
@@ -125,9 +131,15 @@ def _render_hit(hit: Hit, root: Path, term_pattern: re.Pattern[str] | None) -> s
         f"{output.style(f'{hit.snippet_line + offset:>{width}}', fg='green')}  {_highlight(line, term_pattern)}"
         for offset, line in enumerate(lines)
     ]
-    return "\n".join(
-        [output.link(location, root / hit.path) + output.style(symbol_label, bold=True) + score_label, *body]
-    )
+    further = [_render_place(place, width) for place in hit.places]
+    head = output.link(location, root / hit.path) + output.style(symbol_label, bold=True) + score_label
+    return "\n".join([head, *body, *further])
+
+
+def _render_place(place: FurtherPlace, width: int) -> str:
+    """A further place of the file: its first line, and the definition it is part of."""
+    symbol_label = output.style(f"  {output.single_line(place.symbol)}", bold=True) if place.symbol else ""
+    return f"{output.style(f'{place.start_line:>{width}}', fg='green')}  {place.text}{symbol_label}"
 
 
 def _render_truncation(results: Found, limit: int) -> str:
@@ -156,9 +168,9 @@ def _build_term_pattern(request: Request) -> re.Pattern[str] | None:
     """Words to show in bold; only a terminal shows them."""
     if request.mode == REGEX or not output.is_styling_enabled():
         return None
-    from gitindex.search.parse import parse
+    from gitindex.search.parse import understood
 
-    terms = parse(request.query).terms
+    terms = understood(request).terms
     escaped_terms = [re.escape(term) for term in terms if len(term) > 1]
     return (
         re.compile("|".join(sorted(escaped_terms, key=len, reverse=True)), re.IGNORECASE)

@@ -58,20 +58,24 @@ def _choice_schema(text: str, *values: str) -> dict[str, Any]:
 TOOLS: tuple[ToolSpec, ...] = (
     ToolSpec(
         "search_codebase",
-        "Search code and notes: hybrid (default), lexical, semantic, symbol or regex. Hits carry path, lines, "
-        "snippet, symbol and the precision they were found with. Without a query, tag, date or session filters "
-        "answer from front matter alone.",
+        "Search code and notes: hybrid (default), lexical, semantic, symbol or regex. A hit is a file with its best "
+        "passage (lines, snippet, symbol, precision) and up to two further places. Whole issues and tracebacks may be "
+        "pasted. Without a query, tag, date or session filters answer from front matter alone.",
         {
             "query": {
                 "type": "string",
-                "maxLength": 4000,
-                "description": "Words, an identifier, or a pattern.",
+                "maxLength": 100_000,
+                "description": "Words, an identifier, a pattern, or pasted text.",
             },
             "mode": _choice_schema("How to search.", "hybrid", "lexical", "semantic", "symbol", "regex"),
             "files": {
                 "type": "boolean",
-                "description": "Rank whole files instead of passages: what the query is about, or what a change "
-                "that it describes would touch. Modes hybrid, lexical and semantic.",
+                "description": "Tests, pages and settings count no less than code: what a change that the query "
+                "describes would touch. Modes hybrid, lexical and semantic.",
+            },
+            "flat": {
+                "type": "boolean",
+                "description": "List passages one by one instead of files with their places.",
             },
             "limit": _integer_schema("Most hits.", 1, 200),
             "globs": {**_TEXTS, "description": "Only paths that match one of these patterns."},

@@ -185,6 +185,7 @@ def _search(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> d
         until=arguments.get("until", ""),
         session=arguments.get("session", ""),
         files=arguments.get("files", False),
+        flat=arguments.get("flat", False),
     )
     query_options = QueryOptions(
         sync=options.sync, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested

@@ -23,7 +23,7 @@ GRAMMAR_VERSION = "0.13.0"
 STATIC_VERSION = "gitindex-static-v1@2a9eac71cf13"
 
 # What answers are a function of besides the index. Part of the query fingerprint.
-RANKING_VERSION = "3"
+RANKING_VERSION = "4"
 
 # Files outside a store, each with a number of its own.
 PUBLISHED_FORMAT = 1  # what is published beside the artifacts; part of every signed claim

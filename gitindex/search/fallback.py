@@ -18,15 +18,18 @@ from gitindex.files.policy import EligibilityPolicy
 from gitindex.indexing.plan import PlannedFile
 from gitindex.model.rows import Entity
 from gitindex.model.settings import QuerySettings
-from gitindex.search import files as whole
-from gitindex.search import hit, metadata, rank, regex, ripgrep, snippet
+from gitindex.search import hit, metadata, regex, ripgrep, snippet
 from gitindex.search.candidate import Candidate, Key, Scored
+from gitindex.search.chunkscore import ChunkEvidence
 from gitindex.search.eligible import TextFile, eligible, read
-from gitindex.search.hit import Found, Hit
+from gitindex.search.hit import Found, Hit, show_place
 from gitindex.search.metadata import Note
 from gitindex.search.parse import Query, understood
+from gitindex.search.ranking import Ranking
 from gitindex.search.request import REGEX, Request, checked
+from gitindex.search.retrieve import Retrieved
 from gitindex.search.scope import Scope, resolve
+from gitindex.search.weights import choose_weights
 from gitindex.source.source_file import SourceTree
 
 _BLOCK = 40  # lines judged together
@@ -75,26 +78,24 @@ class Scan:
         self, found: Sequence[tuple[Scored, tuple[int, ...]]], request: Request, query: Query
     ) -> Found:
         lines = {item.candidate.key: numbers for item, numbers in found}
-        if request.files:
-            return self._whole_files([item for item, _ in found], lines, request, query)
-        ranked = rank.rank([item for item, _ in found], query)
-        kept = rank.limit_per_file(ranked, self._settings.per_file)[: request.limit]
-        hits = tuple(self._hit(item, lines[item.candidate.key], query) for item in kept)
-        return Found(hits, left_out=len(ranked) - len(hits))
+        pool = [ChunkEvidence(item.candidate, item.score) for item, _ in found]
+        ranking = Ranking(Retrieved(pool), query, choose_weights(query, files=request.files))
+        if request.flat or request.mode == REGEX:
+            ranked = ranking.rank_passages(self._settings.per_file)
+            hits = [self._hit(item, lines[item.candidate.key], query) for item in ranked[: request.limit]]
+            return Found(tuple(hits), left_out=len(ranked) - len(hits))
+        return self._files_found(ranking, lines, request, query)
 
-    def _whole_files(
-        self,
-        found: Sequence[Scored],
-        lines: Mapping[Key, tuple[int, ...]],
-        request: Request,
-        query: Query,
+    def _files_found(
+        self, ranking: Ranking, lines: Mapping[Key, tuple[int, ...]], request: Request, query: Query
     ) -> Found:
-        ranked = whole.rank([whole.Evidence(item.candidate, item.score) for item in found], query)
-        hits = tuple(
-            replace(self._hit(item.best, lines[item.best.candidate.key], query), chunks=item.chunks)
-            for item in ranked[: request.limit]
-        )
-        return Found(hits, left_out=len(ranked) - len(hits))
+        ranked = ranking.rank_files()
+        hits = []
+        for file in ranked[: request.limit]:
+            best, *further = ranking.list_places(file)
+            shown = self._hit(Scored(best, file.score, ("scan",)), lines[best.key], query)
+            hits.append(replace(shown, chunks=file.matching, places=tuple(map(show_place, further))))
+        return Found(tuple(hits), left_out=len(ranked) - len(hits))
 
     def _matches(
         self, files: Iterable[TextFile], request: Request, query: Query

@@ -21,6 +21,19 @@ _DOC_SUFFIX = (".md", ".rst", ".txt", ".adoc", ".org", ".mdx")
 _CONFIG_SUFFIX = (".toml", ".yaml", ".yml", ".json", ".ini", ".cfg", ".xml", ".po")
 _PACKAGE = frozenset({"__init__.py", "index.ts", "index.js", "mod.rs"})
 
+# Systems that a project is ported to: the same thing stands in the file of each.
+PORTS = frozenset(
+    {"win", "win32", "windows", "wince", "cygwin", "msdos", "os2", "os390", "aix", "sunos", "ibmi", "vms", "riscos",
+     "amiga", "haiku", "qnx", "hurd"}
+)  # fmt: skip
+
+
+@lru_cache(maxsize=65_536)
+def is_port(path: str) -> bool:
+    """Is a folder or the file itself named after such a system?"""
+    *folders, name = path.lower().split("/")
+    return not PORTS.isdisjoint((*folders, name.partition(".")[0]))
+
 
 @lru_cache(maxsize=65_536)
 def file_kind(path: str) -> str:

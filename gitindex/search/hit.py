@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitindex.model.frozen import frozen
+from gitindex.search.candidate import Candidate
+from gitindex.search.snippet import MAX_LINE
 
 TEXT, SYNTACTIC, SEMANTIC = "text", "syntactic", "semantic"  # precision tiers (QU-2)
+
+
+class FurtherPlace(NamedTuple):
+    """Another place of a file that is a result."""
+
+    start_line: int
+    end_line: int
+    text: str  # its first line
+    symbol: str = ""
+    kind: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        named = {"symbol": self.symbol, "kind": self.kind} if self.symbol else {}
+        return {"start_line": self.start_line, "end_line": self.end_line, "text": self.text, **named}
 
 
 @frozen
@@ -24,7 +40,8 @@ class Hit:
     symbol: str = ""
     kind: str = ""
     matches: tuple[int, ...] = ()  # lines known to match
-    chunks: int = 0  # of a whole file: how many of its chunks match, the best of which is shown
+    chunks: int = 0  # of a file: how many of its chunks match, the best of which is shown
+    places: tuple[FurtherPlace, ...] = ()  # of a file: the next best of them
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -42,13 +59,15 @@ class Hit:
             "kind": self.kind,
             "matches": list(self.matches),
             "chunks": self.chunks,
+            "places": [place.to_json() for place in self.places],
         }
         return {**found, **{name: value for name, value in optional.items() if value}}
 
     @property
     def size(self) -> int:
         """Characters it costs in an answer, roughly."""
-        return len(self.snippet) + len(self.path) + len(self.symbol) + 120
+        further = sum(len(place.text) + len(place.symbol) + 80 for place in self.places)
+        return len(self.snippet) + len(self.path) + len(self.symbol) + 120 + further
 
 
 @frozen
@@ -60,12 +79,18 @@ class Found:
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()  # other spellings, where the words were not found
     degraded: str = ""  # why this did not come from the index
+    relaxed: bool = False  # a phrase was found nowhere, so its words were searched one by one
     nearest_only: bool = False  # no file has any of the words: the hits are merely nearest in meaning
     at_least: bool = False  # only the best candidates were looked at: more than `left_out` may be left
 
     @property
     def truncated(self) -> bool:
         return self.left_out > 0 or self.at_least
+
+
+def show_place(chunk: Candidate) -> FurtherPlace:
+    first = next((line for line in (chunk.text or "").split("\n") if line.strip()), "").strip()
+    return FurtherPlace(chunk.start_line, chunk.end_line, first[:MAX_LINE], chunk.symbol, chunk.symbol_kind)
 
 
 def within_budget(found: Found, most: int) -> Found:

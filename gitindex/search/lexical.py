@@ -5,13 +5,15 @@ Scores come from wanted words alone; filters, phrases and negations only decide 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import log1p
 from typing import TYPE_CHECKING, Any
 
 from gitindex.extract.tokens import MAX_TOKEN, subwords
 from gitindex.search.candidate import Candidate, Key
 from gitindex.search.parse import Query, last_name
 from gitindex.search.scope import Scope
+from gitindex.search.termchoice import choose_terms
 from gitindex.segment.lexical_index import LexicalDocument, LexicalIndex
 
 if TYPE_CHECKING:
@@ -66,14 +68,6 @@ class Words:
             return {}
         clauses = [*conditions, (self._occur.Must, self._named_by(keys))]
         return {found.key: found for _, found in self.search(clauses, len(keys))}
-
-    def scores(self, query: Query, keys: Sequence[Key]) -> dict[Key, float]:
-        """How well the wanted words fit these chunks; those without any are left out."""
-        wanted = self._wanted(query)
-        if not keys or not wanted:
-            return {}
-        clauses = [(self._occur.Must, self._any(wanted)), (self._occur.Must, self._named_by(keys))]
-        return {found.key: score for score, found in self.search(clauses, len(keys))}
 
     def defining(self, names: Iterable[str], paths: Iterable[str], limit: int) -> list[Candidate]:
         """Chunks of these files in which one of the names is defined."""
@@ -131,16 +125,48 @@ class Words:
 
     def _wanted(self, query: Query) -> list[tantivy.Query]:
         found = []
-        for term in query.telling[:MAX_TERMS]:
-            found.append(self._term("terms", term))
-            found.append(self._boost(self._term("names", term), NAMES))
-            found.append(self._boost(self._term("path_terms", term), PATHS))
-        for name in query.identifiers[:MAX_TERMS]:
+        for term, weight in self.weigh_terms(query):
+            found.append(self._boost(self._term("terms", term), weight))
+            found.append(self._boost(self._term("names", term), weight * NAMES))
+            found.append(self._boost(self._term("path_terms", term), weight * PATHS))
+        for name, weight in self._weigh_identifiers(query):
             if subwords(name) != [name]:  # of several sub-words: the whole is rarer than its parts
-                found.append(self._boost(self._term("idents", name[:MAX_TOKEN]), EXACT))
-                found.append(self._boost(self._term("names", name), NAMES))
+                found.append(self._boost(self._term("idents", name[:MAX_TOKEN]), weight * EXACT))
+                found.append(self._boost(self._term("names", name), weight * NAMES))
         found += [self._query.const_score_query(like, 1.0) for like in self._beginning(query.prefixes)]
         return found
+
+    def weigh_terms(self, query: Query) -> list[tuple[str, float]]:
+        """The terms to look for: of pasted text the most telling, those said often or in its title before others."""
+        if query.clues is None:
+            return [(term, 1.0) for term in query.telling[:MAX_TERMS]]
+        return choose_terms(
+            subwords(query.text), subwords(query.clues.title), self._rarity("terms"), MAX_TERMS
+        )
+
+    def compare_rarity(self, query: Query) -> dict[str, float]:
+        """How telling each word is, as a share of the most telling; one that no chunk has is as rare as that."""
+        measure = self._rarity("terms")
+        found = {word: weight * measure(word) for word, weight in self.weigh_terms(query)}
+        rarest = max(found.values(), default=0.0)
+        return {word: value / rarest if value else 1.0 for word, value in found.items()}
+
+    def _weigh_identifiers(self, query: Query) -> list[tuple[str, float]]:
+        if query.clues is None:
+            return [(name, 1.0) for name in query.identifiers[:MAX_TERMS]]
+        names = [name.lower()[:MAX_TOKEN] for name in query.clues.names]
+        title = [name.lower() for name in query.clues.title.split()]
+        return choose_terms(names, title, self._rarity("idents"), MAX_TERMS)
+
+    def _rarity(self, field: str) -> Callable[[str], float]:
+        """How rare a term is, 0.0 for one that no chunk has."""
+        documents = max(1, self._index.document_count)
+
+        def measure(term: str) -> float:
+            count = self._index.count_with(field, term)
+            return log1p(documents / count) if count else 0.0
+
+        return measure
 
     def _beginning(self, prefixes: Iterable[str]) -> list[tantivy.Query]:
         return [self._like(f"{prefix[:MAX_TOKEN]}.*") for prefix in prefixes]

@@ -1,6 +1,7 @@
 """The query language: words, "phrases", prefix*, -negation, and `path:` `lang:` `kind:` `sym:` filters. Pure.
 
-Nothing is a syntax error: an unknown field, a lone quote or a lone minus is plain text.
+Nothing is a syntax error: an unknown field, a lone quote or a lone minus is plain text. Pasted text is no query
+language at all: every word of it is wanted, none is demanded (QU-7).
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from typing import NamedTuple
 
 from gitindex.errors import UsageError
 from gitindex.extract.tokens import subwords
-from gitindex.search.request import REGEX, Request, clean
+from gitindex.search.clues import Clues, cut_pasted, find_clues, is_pasted
+from gitindex.search.request import FILE_MODES, REGEX, Request, clean
 
 # A field and its value, or a bare item; quotes group, an open quote reaches to the end.
 _ITEM = re.compile(
@@ -70,8 +72,13 @@ class Query(NamedTuple):
     phrases: tuple[str, ...]
     prefixes: tuple[str, ...]  # lower-case, without the star
     excluded: tuple[str, ...]  # words and phrases that must not occur
-    only: Filters
-    without: Filters
+    only: Filters = Filters()
+    without: Filters = Filters()
+    clues: Clues | None = None  # of pasted text
+
+    @property
+    def pasted(self) -> bool:
+        return self.clues is not None
 
     @property
     def empty(self) -> bool:
@@ -118,6 +125,8 @@ class Query(NamedTuple):
     @property
     def names(self) -> list[str]:
         """Words that look like identifiers rather than prose, last part of a qualified name."""
+        if self.clues is not None:
+            return list(self.clues.names)
         shaped = (word for word in self.words if _NAME.fullmatch(word) and looks_like_code(word))
         return list(dict.fromkeys(last_name(word) for word in shaped))
 
@@ -127,7 +136,10 @@ def understood(request: Request) -> Query:
 
     Raises UsageError for signs alone: no word, no condition.
     """
-    query = parse("" if request.mode == REGEX else request.query)
+    if request.mode in FILE_MODES and is_pasted(request.query):
+        query = read_pasted(request.query)
+    else:
+        query = parse("" if request.mode == REGEX else request.query)
     if query.nothing and request.mode != REGEX and not request.asks_metadata:
         from gitindex.model.foreign import quote_argument
 
@@ -136,6 +148,13 @@ def understood(request: Request) -> Query:
             hint=f"gitindex search --mode regex {quote_argument(re.escape(request.query))}",
         )
     return query
+
+
+def read_pasted(text: str) -> Query:
+    """Every word is wanted; what points at code stands apart."""
+    read = cut_pasted(clean(text))
+    words = tuple(word for word in read.split() if subwords(word))
+    return Query(" ".join(words), words, (), (), (), clues=find_clues(read))
 
 
 def parse(text: str) -> Query:
@@ -177,6 +196,12 @@ def parse(text: str) -> Query:
         _filters(filters, False),
         _filters(filters, True),
     )
+
+
+def relax(query: Query) -> Query:
+    """The same without any demand for a phrase: its words are wanted like others."""
+    words = (*query.words, *(word for phrase in query.phrases for word in phrase.split() if subwords(word)))
+    return query._replace(words=words, phrases=())
 
 
 def language(name: str) -> str:

@@ -13,7 +13,8 @@ from gitindex.model.frozen import frozen
 HYBRID, LEXICAL, SEMANTIC, SYMBOL, REGEX = "hybrid", "lexical", "semantic", "symbol", "regex"
 MODES = (HYBRID, LEXICAL, SEMANTIC, SYMBOL, REGEX)
 FILE_MODES = (HYBRID, LEXICAL, SEMANTIC)  # those that rank whole files too
-MAX_QUERY_CHARS = 4000
+LONG_QUERY_CHARS = 4000  # of longer text only the most telling words are searched
+MAX_QUERY_CHARS = 1_000_000
 MAX_LIMIT = 200
 
 
@@ -31,7 +32,8 @@ class Request:
     since: str = ""
     until: str = ""
     session: str = ""
-    files: bool = False  # whole files instead of passages
+    files: bool = False  # tests, pages and settings count no less than code
+    flat: bool = False  # chunks one by one instead of files with their places
 
     @property
     def asks_metadata(self) -> bool:
@@ -45,14 +47,17 @@ def checked(request: Request) -> Request:
     """
     if request.mode not in MODES:
         raise UsageError(f"unknown mode {request.mode!r}", hint=f"use one of {', '.join(MODES)}")
+    if request.files and request.flat:
+        raise UsageError("whole files cannot be listed as chunks", hint="use --files or --flat, not both")
     if request.files and request.mode not in FILE_MODES:
         raise UsageError(
             f"mode {request.mode} does not rank whole files", hint=f"use one of {', '.join(FILE_MODES)}"
         )
     if not 1 <= request.limit <= MAX_LIMIT:
         raise UsageError(f"limit must be between 1 and {MAX_LIMIT}, found {request.limit}")
-    if len(request.query) > MAX_QUERY_CHARS:
-        raise UsageError(f"the query has {len(request.query):,} characters, more than {MAX_QUERY_CHARS:,}")
+    most = MAX_QUERY_CHARS if request.mode in FILE_MODES else LONG_QUERY_CHARS
+    if len(request.query) > most:
+        raise UsageError(f"the query has {len(request.query):,} characters, more than {most:,}")
     if not request.query.strip() and not request.asks_metadata:
         raise UsageError(
             "nothing to search for: no query and no tag, date or session filter",

@@ -33,6 +33,10 @@ class Scope(NamedTuple):
             allowed is not None and not allowed for allowed in (self.paths, self.languages, self.kinds)
         )
 
+    def admits_path(self, path: str) -> bool:
+        """May a file be named that nothing in it was asked about? Only where no chunk of it need pass a filter."""
+        return (self.paths is None or path in self.paths) and self._replace(paths=None) == Scope()
+
     def admits(self, path: str, language: str, kind: str) -> bool:
         return (
             (self.paths is None or path in self.paths)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from gitindex.search.filekind import KINDS as FILE_KINDS
 from gitindex.search.hit import Found
-from gitindex.search.lexical import IDENTIFIERS, Words
+from gitindex.search.lexical import IDENTIFIERS, MAX_TERMS, Words
 from gitindex.search.parse import Query, parse
-from gitindex.search.request import REGEX, SEMANTIC, SYMBOL, Request
+from gitindex.search.request import LONG_QUERY_CHARS, REGEX, SEMANTIC, SYMBOL, Request
 from gitindex.search.scope import Scope
 from gitindex.view.snapshot import SnapshotView
 
@@ -22,11 +22,28 @@ def helped(
 ) -> Found:
     """`found`, which is empty, with suggestions and notes."""
     filtered = (*_filter_notes(view, scope), *_text_notes(request, query))
-    notes = (*found.notes, *filtered)
-    if request.mode == REGEX or filtered:  # where a filter was at fault, the spelling was not
+    if filtered:  # where a filter was at fault, the spelling was not
+        return replace(found, notes=(*found.notes, *filtered))
+    notes = (*found.notes, _reason(view, request, query, scope))
+    if request.mode == REGEX:
         return replace(found, notes=notes)
     fields = _NAMES if request.mode == SYMBOL else IDENTIFIERS
     return replace(found, notes=notes, suggestions=_spelled(words, query, fields))
+
+
+def told_relaxed(query: Query, found: Found) -> Found:
+    """`found`, the answer to the words of phrases that nothing has, with a note that says so."""
+    phrases = " and ".join(f'"{phrase}"' for phrase in query.phrases)
+    note = f"nothing has the phrase {phrases}: its words were searched one by one"
+    return replace(found, relaxed=True, notes=(note, *found.notes))
+
+
+def shortened(request: Request, found: Found) -> Found:
+    """`found`, with a note when a pasted text had more words than were searched."""
+    if len(request.query) <= LONG_QUERY_CHARS:
+        return found
+    note = f"the text has {len(request.query):,} characters: its {MAX_TERMS} most telling words were searched"
+    return replace(found, notes=(note, *found.notes))
 
 
 def doubted(words: Words, query: Query, scope: Scope, found: Found) -> Found:
@@ -52,6 +69,22 @@ def warned(view: SnapshotView, scope: Scope, found: Found) -> Found:
         ),
     ]
     return replace(found, notes=(*found.notes, *sorted(notes)))
+
+
+def _reason(view: SnapshotView, request: Request, query: Query, scope: Scope) -> str:
+    """Why an answer is empty, where no filter is known to be at fault (QU-7)."""
+    files = (
+        f"{view.manifest.counts.files_indexed:,} indexed files"
+        if scope.open
+        else "the files that pass the filters"
+    )
+    if request.mode == REGEX:
+        return f"no line of {files} matches the pattern"
+    if request.mode == SYMBOL:
+        return f"nothing that {files} define is called like that"
+    if query.conditional:
+        return f"no passage of {files} meets all conditions of the query (phrases, -words, prefix*, sym:)"
+    return f"{files} contain none of these words"
 
 
 def _spelled(words: Words, query: Query, fields: Sequence[str]) -> tuple[str, ...]:

@@ -168,6 +168,10 @@ class LexicalIndex:
     def count(self, query: tantivy.Query) -> int:
         return int(self._searcher.search(query, 1, count=True).count)
 
+    def count_with(self, field: str, term: str) -> int:
+        """How many documents have the term; deleted ones count until they are merged away, as in every score."""
+        return int(self._searcher.doc_freq(field, term))
+
     def iter_documents(self) -> Iterator[LexicalDocument]:
         import tantivy
 

@@ -81,7 +81,7 @@ def test_answers_keep_their_budget(repo: GitRepo) -> None:
     index(repo.root)
     service = Service(load_environment(), repo.root)
     for name, arguments in (
-        ("search_codebase", {"query": "number", "limit": 100}),
+        ("search_codebase", {"query": "number", "limit": 100, "flat": True}),
         ("find_references", {"target": "hub"}),
         ("file_outline", {"file": "many.py"}),
         ("call_graph", {"symbol": "hub"}),

@@ -1,4 +1,4 @@
-"""Whole files as hits: a ranking of their own (QU-1, QU-2), the same conditions as everywhere."""
+"""Files as results: which files, by the evidence of all their chunks (QU-1, QU-2), and the places shown of each."""
 
 from __future__ import annotations
 
@@ -8,123 +8,184 @@ from hypothesis import strategies as st
 
 from gitindex.errors import UsageError
 from gitindex.search.candidate import Candidate
+from gitindex.search.chunkscore import ChunkEvidence
 from gitindex.search.engine import NoVectors
-from gitindex.search.files import Evidence, gather, rank
-from gitindex.search.parse import parse
+from gitindex.search.filekind import is_port
+from gitindex.search.parse import parse, read_pasted
+from gitindex.search.ranking import RankedFile, Ranking
 from gitindex.search.request import FILE_MODES, MODES
+from gitindex.search.retrieve import Retrieved
+from gitindex.search.weights import (
+    DEFAULT_WEIGHTS,
+    EQUAL_WEIGHTS,
+    PASTED_WEIGHTS,
+    RankWeights,
+    choose_weights,
+)
+from gitindex.search.wordforms import match_word
 from tests.search.conftest import FILES, Ask, Asked
 from tests.support.harness import cli
 
 
-def chunk(path: str, ordinal: int = 1, language: str = "python") -> Candidate:
-    return Candidate(path, ordinal, "text", language, 1, 9, "", "", "text")
+def chunk(path: str, ordinal: int = 1, symbol: str = "", lines: int = 9) -> Candidate:
+    kind = "function" if symbol else ""
+    return Candidate(path, ordinal, "text", "python", 1, lines, symbol, kind, "text")
 
 
-def ranked(query: str, *found: Evidence) -> list[str]:
-    return [item.best.candidate.path for item in rank(found, parse(query))]
+def ranked(
+    query: str, *found: ChunkEvidence, weights: RankWeights = DEFAULT_WEIGHTS, **mentioned: float
+) -> list[RankedFile]:
+    paths = {name.replace("__", "/") + ".py": strength for name, strength in mentioned.items()}
+    return Ranking(Retrieved(list(found)), parse(query), weights, paths).rank_files()
 
 
-# -- the ranking ---------------------------------------------------------------------------------------
+def order(
+    query: str, *found: ChunkEvidence, weights: RankWeights = DEFAULT_WEIGHTS, **mentioned: float
+) -> list[str]:
+    return [file.path for file in ranked(query, *found, weights=weights, **mentioned)]
 
 
-def test_no_kind_of_file_is_worth_less() -> None:
+# -- which files ---------------------------------------------------------------------------------------
+
+
+def test_tests_examples_and_pages_step_back() -> None:
+    paths = ["src/app.py", "examples/run.py", "tests/test_other.py", "docs/guide.md"]
+    found = [ChunkEvidence(chunk(path), 3.0, 0.2) for path in reversed(paths)]
+    assert order("some words", *found) == paths
+    assert order("tests of some words", *found)[0] == "tests/test_other.py"
+    assert order("some words in the docs", *found)[0] == "docs/guide.md"
+
+
+def test_asked_for_whole_files_no_kind_is_worth_less() -> None:
     """A change touches tests, pages and settings as often as code: equal evidence is equal."""
-    paths = ["a/conf.toml", "docs/guide.md", "src/app.py", "tests/test_other.py"]
-    found = rank([Evidence(chunk(path), 3.0, 0.2) for path in reversed(paths)], parse("some words"))
-    assert [item.best.candidate.path for item in found] == paths
-    assert {item.best.score for item in found} == {1.0}
+    paths = ["a/conf.toml", "docs/guide.md", "src/app.py", "tests/test_other.py", "win/other.c"]
+    found = ranked(
+        "some words",
+        *(ChunkEvidence(chunk(path), 3.0, 0.2) for path in reversed(paths)),
+        weights=EQUAL_WEIGHTS,
+    )
+    assert [file.path for file in found] == paths
+    assert {file.score for file in found} == {1.0}
 
 
-def test_words_of_a_file_are_judged_by_its_best_chunk() -> None:
-    """A long file must not win by being long."""
-    long = [Evidence(chunk("long.py", at), 2.0) for at in range(50)]
-    assert ranked("some words", *long, Evidence(chunk("short.py"), 3.0)) == ["short.py", "long.py"]
+def test_pasted_text_and_short_text_have_their_weights() -> None:
+    assert choose_weights(parse("cart"), files=False) is DEFAULT_WEIGHTS
+    assert choose_weights(parse("cart"), files=True) is EQUAL_WEIGHTS
+    assert choose_weights(read_pasted("cart"), files=True) is PASTED_WEIGHTS
 
 
-def test_several_near_chunks_are_better_than_one() -> None:
-    several = [Evidence(chunk("several.py", at), 0.0, 0.3) for at in range(3)]
-    one = Evidence(chunk("one.py"), 0.0, 0.3)
-    assert ranked("some words", one, *several)[0] == "several.py"
-    nearer = Evidence(chunk("nearer.py"), 0.0, 0.5)
-    assert ranked("some words", nearer, *several)[0] == "nearer.py"
+def test_several_chunks_are_better_than_one_and_no_match_for_many_times_better() -> None:
+    several = [ChunkEvidence(chunk("several.py", at), 2.0) for at in range(3)]
+    assert order("some words", ChunkEvidence(chunk("one.py"), 2.0), *several)[0] == "several.py"
+    assert order("some words", ChunkEvidence(chunk("best.py"), 9.0), *several)[0] == "best.py"
+
+
+def test_a_long_file_does_not_win_by_being_long() -> None:
+    long = [ChunkEvidence(chunk("long.py", at), 2.0) for at in range(50)]
+    assert order("some words", *long, ChunkEvidence(chunk("short.py"), 6.0))[0] == "short.py"
 
 
 def test_words_and_vectors_may_speak_of_different_chunks() -> None:
-    spread = [Evidence(chunk("spread.py", 1), 5.0), Evidence(chunk("spread.py", 2), 0.0, 0.4)]
-    assert ranked("some words", Evidence(chunk("a.py"), 5.0), Evidence(chunk("b.py"), 0.0, 0.4), *spread)[
-        0
-    ] == ("spread.py")
+    spread = [ChunkEvidence(chunk("spread.py", 1), 5.0), ChunkEvidence(chunk("spread.py", 2), 0.0, 0.4)]
+    others = [ChunkEvidence(chunk("a.py"), 5.0), ChunkEvidence(chunk("b.py"), 0.0, 0.4)]
+    assert order("some words", *others, *spread)[0] == "spread.py"
 
 
-def test_the_name_of_a_file_counts() -> None:
-    found = [Evidence(chunk("shop/other.py"), 5.0), Evidence(chunk("shop/payment.py"), 4.0)]
-    assert ranked("payment by card", *found)[0] == "shop/payment.py"
+def test_words_of_the_file_name_count_with_their_forms() -> None:
+    for name in ("payment", "pay", "payments"):
+        found = [ChunkEvidence(chunk("shop/other.py"), 5.0), ChunkEvidence(chunk(f"shop/{name}.py"), 4.0)]
+        assert order("payment by card", *found)[0] == f"shop/{name}.py", name
 
 
-def test_vectors_are_not_asked_about_numbers() -> None:
-    """The same evidence: a question of versions is left to the words."""
-    words, sense = Evidence(chunk("words.txt"), 4.0), Evidence(chunk("sense.py"), 2.5, 0.5)
-    assert ranked("raise the floor of a library", words, sense)[0] == "sense.py"
-    assert ranked("bump library 1 2 3 4 5", words, sense)[0] == "words.txt"
+def test_words_of_the_names_in_a_file_count() -> None:
+    plain = ChunkEvidence(chunk("plain.py", symbol="run"), 4.2)
+    named = ChunkEvidence(chunk("named.py", symbol="Card.charge"), 4.0)
+    assert order("charge it", plain, named) == ["named.py", "plain.py"]
+
+
+def test_rare_words_in_names_count_more() -> None:
+    rare, usual = (
+        ChunkEvidence(chunk("rare.py", symbol="zebra"), 4.0),
+        ChunkEvidence(chunk("a.py", symbol="get"), 4.0),
+    )
+    retrieved = Retrieved([usual, rare], rarity={"get": 0.1, "zebra": 1.0})
+    found = Ranking(retrieved, parse("get zebra"), DEFAULT_WEIGHTS).rank_files()
+    assert [file.path for file in found] == ["rare.py", "a.py"]
 
 
 @pytest.mark.parametrize(
-    ("test", "code", "language"),
+    ("one", "other", "share"),
     [
-        ("tests/test_cart.py", "shop/cart.py", "python"),
-        ("web/cart.test.js", "web/cart.js", "javascript"),
-        ("pkg/cart_test.go", "pkg/cart.go", "go"),
-        ("src/test/CartTest.java", "src/main/Cart.java", "java"),
-        ("tests/test_cart.py", "shop/_cart.py", "python"),
+        ("cart", "cart", 1.0), ("auth", "authentication", 0.7), ("ab", "abc", 0.0), ("parser", "parsing", 0.7),
+        ("serialization", "serializer", 0.7), ("entries", "entry", 0.7), ("card", "cart", 0.0), ("es", "s", 0.0),
     ],
-)
-def test_a_file_and_its_test_lift_each_other(test: str, code: str, language: str) -> None:
-    """They change together. Among equals the pair comes first, whoever of the two has the evidence."""
-    for strong, weak in ((test, code), (code, test)):
-        found = [
-            Evidence(chunk(strong, language=language), 9.0),
-            Evidence(chunk(weak, language=language), 3.0),
-            Evidence(chunk("another.x", language=language), 3.0),
-        ]
-        assert ranked("some words", *found) == [strong, weak, "another.x"]
+)  # fmt: skip
+def test_forms_of_one_word_match_partly(one: str, other: str, share: float) -> None:
+    assert match_word(one, other, 0.7) == match_word(other, one, 0.7) == share
 
 
-def test_a_like_name_alone_is_no_sibling() -> None:
-    """Neither in another language nor among files of the same side."""
-    strong = Evidence(chunk("tests/test_cart.py"), 9.0)
-    for other in (
-        chunk("z/cart.js", language="javascript"),
-        chunk("tests/more/test_cart.py"),
-        chunk("z/cart.md"),
-    ):
-        found = rank([strong, Evidence(other, 3.0), Evidence(chunk("a.py"), 3.0)], parse("some words"))
-        assert len({item.best.score for item in found[1:]}) == 1, other
+def test_ports_step_back_unless_their_system_is_named() -> None:
+    found = [ChunkEvidence(chunk("src/win/tty.c"), 5.0), ChunkEvidence(chunk("src/unix/tty.c"), 4.8)]
+    assert order("raw mode", *found)[0] == "src/unix/tty.c"
+    assert order("raw mode on windows", *found)[0] == "src/win/tty.c"
+    assert is_port("lib/os390.c")
+    assert not is_port("lib/window.c")
+
+
+def test_a_header_of_c_steps_back_behind_its_source() -> None:
+    found = [ChunkEvidence(chunk("include/url.h"), 5.0), ChunkEvidence(chunk("lib/url.c"), 4.8)]
+    assert order("default settings", *found) == ["lib/url.c", "include/url.h"]
+    alone = [ChunkEvidence(chunk("include/url.h"), 5.0), ChunkEvidence(chunk("lib/other.cc"), 4.8)]
+    assert order("default settings", *alone)[0] == "include/url.h"
 
 
 def test_a_definition_of_what_is_named_comes_first() -> None:
-    uses, defines = Evidence(chunk("uses.py"), 5.0), Evidence(chunk("defines.py"), 1.0, defines=True)
-    assert ranked("Cart.total", uses, defines)[0] == "defines.py"
-    assert ranked("why is Cart.total so slow", uses, defines)[0] == "uses.py"
+    uses = ChunkEvidence(chunk("uses.py", symbol="main"), 5.0)
+    defines = ChunkEvidence(chunk("defines.py", symbol="Cart.total"), 1.0, defines=1.0)
+    assert order("Cart.total", uses, defines)[0] == "defines.py"
+    assert order("why is Cart.total so slow", uses, defines)[0] == "uses.py"
 
 
-def test_the_best_chunk_is_shown_and_matching_ones_are_counted() -> None:
+def test_exact_case_comes_before_folded_case() -> None:
+    exact, folded = chunk("z.py", symbol="Session"), chunk("a.py", symbol="session")
+    found = [ChunkEvidence(folded, 5.0, defines=1.0), ChunkEvidence(exact, 4.0, defines=1.0)]
+    assert order("Session", *found) == ["z.py", "a.py"]
+
+
+def test_a_file_that_pasted_text_names_comes_first() -> None:
+    found = [ChunkEvidence(chunk("a/other.py"), 5.0), ChunkEvidence(chunk("a/named.py"), 1.0)]
+    assert order("some words", *found, a__named=1.0)[0] == "a/named.py"
+
+
+# -- which places -----------------------------------------------------------------------------------------
+
+
+def test_the_best_places_are_shown_and_matching_chunks_are_counted() -> None:
     found = [
-        Evidence(chunk("a.py", 1), 1.0),
-        Evidence(chunk("a.py", 2), 4.0, 0.4),
-        Evidence(chunk("a.py", 3), 0.0, 0.3),
-        Evidence(chunk("a.py", 4), 0.0, 0.1),  # far from the nearest, and none of the words
+        ChunkEvidence(chunk("a.py", 1), 2.0),
+        ChunkEvidence(chunk("a.py", 2), 4.0, 0.4),
+        ChunkEvidence(chunk("a.py", 3), 0.0, 0.3),
+        ChunkEvidence(chunk("a.py", 4), 0.0, 0.1),  # far from the nearest, and none of the words
     ]
-    (only,) = rank(found, parse("some words"))
-    assert (only.best.candidate.ordinal, only.chunks, only.best.layers) == (2, 3, ("lexical", "dense"))
+    ranking = Ranking(Retrieved(found), parse("some words"), DEFAULT_WEIGHTS)
+    (only,) = ranking.rank_files()
+    assert (only.matching, only.layers) == (3, ("lexical", "dense"))
+    assert [place.ordinal for place in ranking.list_places(only)] == [2, 3, 1]
 
 
-def test_gathering_keeps_both_scores_of_a_chunk() -> None:
-    both, words, far = chunk("both.py"), chunk("words.py"), chunk("far.py")
-    pool = gather([(3.0, both), (2.0, words)], [(0.5, both), (0.1, far)], 0.2)
-    assert pool[both.key] == Evidence(both, 3.0, 0.3)
-    assert (pool[words.key].sense, pool[far.key].sense) == (0.0, 0.0)
-    few = gather([], [(0.15, words), (0.1, far)], 0.2)
-    assert few[words.key].sense > few[far.key].sense > 0, "a filter may leave only what is far"
+def test_the_head_of_a_file_is_no_place_where_there_is_another() -> None:
+    head = ChunkEvidence(chunk("a.py", 0)._replace(chunk_kind="anchor"), 9.0)
+    for found, shown in (([head, ChunkEvidence(chunk("a.py", 1), 1.0)], [1]), ([head], [0])):
+        ranking = Ranking(Retrieved(found), parse("some words"), DEFAULT_WEIGHTS)
+        (file,) = ranking.rank_files()
+        assert [place.ordinal for place in ranking.list_places(file)] == shown
+
+
+def test_a_sentence_moves_places_to_the_callable_that_it_names() -> None:
+    other, named = chunk("a.py", 1, "Cart.total"), chunk("a.py", 2, "Cart.add_item")
+    found = [ChunkEvidence(other, 4.2), ChunkEvidence(named, 4.0)]
+    ranking = Ranking(Retrieved(found), parse("add an item to the shopping cart"), DEFAULT_WEIGHTS)
+    assert ranking.list_places(ranking.rank_files()[0])[0] == named
 
 
 @given(
@@ -137,28 +198,50 @@ def test_order_depends_on_the_evidence_alone(
     found: list[tuple[str, int, float, float]], random: object
 ) -> None:
     unique = {(path, at): (words, sense) for path, at, words, sense in found}
-    pool = [Evidence(chunk(f"{path}.py", at), *scores) for (path, at), scores in unique.items()]
+    pool = [ChunkEvidence(chunk(f"{path}.py", at), *scores) for (path, at), scores in unique.items()]
     shuffled = pool[:]
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    first = rank(pool, parse("some words"))
-    assert first == rank(shuffled, parse("some words"))
-    assert all(0 <= item.best.score <= 1 for item in first)
-    assert len({item.best.candidate.path for item in first}) == len(first)
+    first, again = (
+        Ranking(Retrieved(items), parse("some words"), DEFAULT_WEIGHTS) for items in (pool, shuffled)
+    )
+    files = first.rank_files()
+    assert [(file.path, file.score) for file in files] == [
+        (file.path, file.score) for file in again.rank_files()
+    ]
+    assert first.rank_passages(3) == again.rank_passages(3)
+    assert all(0 <= file.score <= 1 for file in files)
+    assert len({file.path for file in files}) == len(files)
 
 
 # -- over a real index ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("mode", FILE_MODES)
-def test_every_hit_is_another_file(shop: Asked, mode: str) -> None:
+def test_every_hit_is_another_file(shop: Asked, mode: str, whole: bool) -> None:
     """QU-2: each with its best passage, and the same answer every time."""
-    hits = shop.hits("put an item into the cart", mode, files=True)
+    hits = shop.hits("put an item into the cart", mode, files=whole)
     assert hits[0].path == "shop/cart.py"
     assert len({hit.path for hit in hits}) == len(hits) >= 3
     assert all(hit.chunks >= 1 and hit.snippet and hit.layers for hit in hits)
     lines = FILES["shop/cart.py"].split("\n")
     assert hits[0].snippet.split("\n")[0] == lines[hits[0].snippet_line - 1]
-    assert shop.hits("put an item into the cart", mode, files=True) == hits
+    assert shop.hits("put an item into the cart", mode, files=whole) == hits
+
+
+def test_further_places_say_where_and_what(make: Ask) -> None:
+    body = "    total = 0\n" * 12
+    names = ("first_cart", "second_cart", "third_cart", "fourth_cart")
+    text = "\n\n".join(f"def {name}(cart):\n{body}    return cart" for name in names)
+    (hit,) = make(
+        {".gitindex.toml": '[embedding]\nprovider = "none"\n[index]\nchunk_chars = 200\n', "a.py": text}
+    ).hits("cart", kinds=("code",))
+    assert len(hit.places) == 2
+    shown = hit.to_json()["places"]
+    assert {place["symbol"] for place in shown} < set(names)
+    for place in hit.places:
+        assert not (hit.start_line <= place.start_line <= hit.end_line)
+        assert place.text == text.split("\n")[place.start_line - 1].strip()
 
 
 def test_the_test_and_the_page_are_found_too(shop: Asked) -> None:
@@ -180,13 +263,13 @@ def test_filters_and_negation_hold_for_files(shop: Asked, mode: str) -> None:
 
 def test_a_name_leads_to_the_file_that_defines_it(shop: Asked) -> None:
     for mode in ("lexical", "hybrid"):
-        first = shop.hits("ShoppingCart", mode, files=True)[0]
+        first = shop.hits("ShoppingCart", mode)[0]
         assert (first.path, first.symbol) == ("shop/cart.py", "ShoppingCart"), mode
         assert "symbol" in first.layers
 
 
 def test_filters_alone_list_their_files(shop: Asked) -> None:
-    assert shop.paths("path:shop/", "lexical", files=True) == ["shop/cart.py", "shop/payment.py"]
+    assert shop.paths("path:shop/", "lexical") == ["shop/cart.py", "shop/payment.py"]
 
 
 def test_notes_listed_by_metadata_are_files_already(shop: Asked) -> None:
@@ -202,8 +285,11 @@ def test_the_limit_counts_files(shop: Asked) -> None:
     assert every.hits[:2] == found.hits
 
 
-def test_passages_are_answered_as_before(shop: Asked) -> None:
-    assert all(hit.chunks == 0 and "chunks" not in hit.to_json() for hit in shop.hits("cart"))
+def test_flat_lists_passages_one_by_one(shop: Asked) -> None:
+    hits = shop.hits("cart", flat=True, limit=50)
+    assert all(hit.chunks == 0 and not {"chunks", "places"} & hit.to_json().keys() for hit in hits)
+    assert len({hit.path for hit in hits}) < len(hits)
+    assert {hit.path for hit in hits} == set(shop.paths("cart", limit=50))
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in FILE_MODES])
@@ -212,11 +298,16 @@ def test_other_modes_do_not_rank_files(shop: Asked, mode: str) -> None:
         shop("cart", mode, files=True)
 
 
+def test_files_and_passages_exclude_each_other(shop: Asked) -> None:
+    with pytest.raises(UsageError, match="cannot be listed as chunks"):
+        shop("cart", files=True, flat=True)
+
+
 def test_without_vectors_meaning_is_a_named_error_and_hybrid_says_so(make: Ask) -> None:
     asked = make({"a.py": "def cart():\n    pass\n", ".gitindex.toml": '[embedding]\nprovider = "none"\n'})
     with pytest.raises(NoVectors):
-        asked("cart", "semantic", files=True)
-    found = asked("cart", "hybrid", files=True).result
+        asked("cart", "semantic")
+    found = asked("cart", "hybrid").result
     assert [hit.path for hit in found.hits] == ["a.py"]
     assert "no vectors" in found.notes[0]
 
@@ -227,7 +318,7 @@ def test_without_vectors_meaning_is_a_named_error_and_hybrid_says_so(make: Ask) 
 @pytest.fixture
 def search(shop: Asked, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GITINDEX_HOME", str(shop.codebase.home))
-    return lambda *arguments: cli("search", "--path", str(shop.repo.root), "--files", *arguments)
+    return lambda *arguments: cli("search", "--path", str(shop.repo.root), *arguments)
 
 
 def test_text_shows_place_chunks_and_truth(search) -> None:
@@ -241,7 +332,7 @@ def test_text_shows_place_chunks_and_truth(search) -> None:
 
 def test_json_has_the_documented_fields(search) -> None:
     """UI-1."""
-    answer = search("--json", "cart", "--limit", "2").json
+    answer = search("--json", "--files", "cart", "--limit", "2").json
     assert len(answer["results"]) == 2
     assert answer["truncated"] is True
     assert {"freshness", "coverage", "trust"} <= answer.keys()
@@ -257,5 +348,5 @@ def test_an_empty_answer_helps(search) -> None:
 
 
 def test_a_mode_that_ranks_no_files_has_exit_code_two(search) -> None:
-    ran = search("cart", "--mode", "regex", "--json")
+    ran = search("cart", "--mode", "regex", "--files", "--json")
     assert (ran.code, ran.json["status"]) == (2, "error")

@@ -31,7 +31,7 @@ FILTERS: dict[str, tuple[Any, Callable[[str], bool]]] = {
     "until": ("2024-04-01", lambda path: path == "notes/jetson.md"),
     "session": ("s-2", lambda path: path == "notes/cuda.md"),
 }
-NO_FILTERS = {"query", "mode", "limit", "files"}
+NO_FILTERS = {"query", "mode", "limit", "files", "flat"}
 PLACES = (
     "search/request.py (checked, asks_metadata), search/scope.py or search/metadata.py, search/lexical.py (_filters), "
     "search/dense.py, search/fallback.py, cli/cmd_search.py, mcp/tool_schemas.py, mcp/tools.py, docs/mcp.md"
@@ -45,22 +45,22 @@ SCOPES: dict[str, Scope] = {
     "not_kinds": Scope(not_kinds=frozenset({"function"})),
 }
 QUESTION = {"regex": "cart|board|kernel|recovery", "symbol": "cart"}
-WAYS = [(mode, False) for mode in MODES] + [(mode, True) for mode in FILE_MODES]
+WAYS = [(mode, "") for mode in MODES] + [(mode, shape) for mode in FILE_MODES for shape in ("files", "flat")]
 
 
-def request_of(mode: str, whole: bool, **more: Any) -> Request:
+def request_of(mode: str, shape: str, **more: Any) -> Request:
     text = QUESTION.get(mode, "cart item price recovery board kernel")
-    return Request(text, mode, 100, files=whole, **more)
+    return Request(text, mode, 100, files=shape == "files", flat=shape == "flat", **more)
 
 
 @pytest.mark.parametrize("name", FILTERS)
-@pytest.mark.parametrize(("mode", "whole"), WAYS)
-def test_an_index_keeps_to_the_filter(shop: Asked, name: str, mode: str, whole: bool):
+@pytest.mark.parametrize(("mode", "shape"), WAYS)
+def test_an_index_keeps_to_the_filter(shop: Asked, name: str, mode: str, shape: str):
     """QU-1: in every mode; without the filter something else is found too."""
     value, inside = FILTERS[name]
-    free = shop.hits(**vars_of(request_of(mode, whole)))
+    free = shop.hits(**vars_of(request_of(mode, shape)))
     assert [hit.path for hit in free if not inside(hit.path)], "the question finds nothing to leave out"
-    kept = shop.hits(**vars_of(request_of(mode, whole, **{name: value})))
+    kept = shop.hits(**vars_of(request_of(mode, shape, **{name: value})))
     assert [hit.path for hit in kept if not inside(hit.path)] == [], (
         f"{name} is ignored; its places: {PLACES}"
     )
@@ -68,13 +68,13 @@ def test_an_index_keeps_to_the_filter(shop: Asked, name: str, mode: str, whole: 
 
 
 @pytest.mark.parametrize("name", FILTERS)
-@pytest.mark.parametrize(("mode", "whole"), [way for way in WAYS if way[0] != "symbol"])
-def test_a_scan_keeps_to_the_filter(shop: Asked, name: str, mode: str, whole: bool):
+@pytest.mark.parametrize(("mode", "shape"), [way for way in WAYS if way[0] != "symbol"])
+def test_a_scan_keeps_to_the_filter(shop: Asked, name: str, mode: str, shape: str):
     """QU-5: filters mean the same without an index."""
     value, inside = FILTERS[name]
-    free = scanned(shop, request_of(mode, whole)).hits
+    free = scanned(shop, request_of(mode, shape)).hits
     assert [hit.path for hit in free if not inside(hit.path)], "the question finds nothing to leave out"
-    kept = scanned(shop, request_of(mode, whole, **{name: value})).hits
+    kept = scanned(shop, request_of(mode, shape, **{name: value})).hits
     assert [hit.path for hit in kept if not inside(hit.path)] == [], f"search/fallback.py ignores {name}"
     assert kept
 

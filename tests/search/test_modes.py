@@ -170,8 +170,9 @@ def test_nothing_at_all_is_a_named_error(shop: Asked) -> None:
     """QU-5: no filter at all and no query."""
     with pytest.raises(UsageError, match="nothing to search for"):
         shop("  ")
-    with pytest.raises(UsageError, match="characters"):
-        shop("x" * 5000)
+    for mode, length in (("symbol", 5000), ("regex", 5000), ("hybrid", 1_000_001)):
+        with pytest.raises(UsageError, match="characters"):
+            shop("x" * length, mode)
     with pytest.raises(UsageError, match="limit"):
         shop("x", limit=0)
     with pytest.raises(UsageError, match="mode"):

@@ -44,7 +44,25 @@ from gitindex.ops.answers.search_answer import query
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
-from gitindex.search import engine, filekind, files, fuse, lexical, rank, symbols
+from gitindex.search import (
+    chunkscore,
+    clues,
+    engine,
+    filekind,
+    filescore,
+    lexical,
+    mentions,
+    placescore,
+    retrieve,
+    symbols,
+    termchoice,
+    weights,
+    wordforms,
+)  # fmt: skip
+from gitindex.search import (
+    ranking as orders,
+)
+from gitindex.search.hit import Hit
 from gitindex.search.request import Request
 from tests.versions.corpus import (
     FILES,
@@ -171,17 +189,20 @@ def vectors() -> Mapping[str, Sample]:
 def ranking() -> Mapping[str, Sample]:
     with tempfile.TemporaryDirectory() as folder:
         answers = dict(_answers(Path(folder)))
-    weights = [value for module in _RANKING for value in literal_weights(inspect.getsource(module))]
+    floats = [value for module in _RANKING for value in literal_weights(inspect.getsource(module))]
     others = [value for module in _RANKING for value in tables(module)]
     return {
         **answers,
-        "weights": Sample("", sorted(weights)),
+        "weights": Sample("", sorted(floats)),
         "tables": Sample("", sorted(map(repr, others))),
         "kinds of files": Sample(_PATHS, [filekind.file_kind(path) for path in _PATHS]),
     }
 
 
-_RANKING = (engine, filekind, files, fuse, lexical, rank, symbols)
+_RANKING = (
+    chunkscore, clues, engine, filekind, filescore, lexical, mentions, placescore, orders, retrieve, symbols, termchoice,
+    weights, wordforms,
+)  # fmt: skip
 
 
 def literal_weights(source: str) -> list[float]:
@@ -199,7 +220,7 @@ def tables(module: ModuleType) -> Iterator[Any]:
         value = vars(module)[name]
         if isinstance(value, re.Pattern):
             yield value.pattern
-        elif isinstance(value, int):
+        elif isinstance(value, (int, tuple)):
             yield value
         elif isinstance(value, Mapping):
             yield sorted(
@@ -217,16 +238,22 @@ def _answers(where: Path) -> Iterator[tuple[str, Sample]]:
     codebase = open_codebase(root, Environment(home=where / "home"))
     sync(codebase, SyncOptions(workers=1))
     stored = [[_facts(found), plain_chunks(found)] for found in map(extract_project_file, PROJECT)]
-    for text, mode, whole in QUESTIONS:
-        hits = query(codebase, Request(text, mode, files=whole)).result.hits
-        name = f"{text} ({mode}{', files' if whole else ''})"
+    for text, mode, shape in QUESTIONS:
+        request = Request(text, mode, files=shape == "files", flat=shape == "flat")
+        hits = query(codebase, request).result.hits
+        name = f"{text.partition(chr(10))[0]} ({', '.join(filter(None, (mode, shape)))})"
         yield (
             name,
             Sample(
                 [stored, versions.DOCUMENT_VERSION],
-                [[hit.path, hit.start_line, round(hit.score, 4), hit.layers] for hit in hits],
+                [_told(hit) for hit in hits],
             ),
         )
+
+
+def _told(hit: Hit) -> list[Any]:
+    further = [place.start_line for place in hit.places]
+    return [hit.path, hit.start_line, round(hit.score, 4), hit.layers, further]
 
 
 GUARDS = (

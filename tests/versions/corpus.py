@@ -93,22 +93,34 @@ def test_add_item_to_the_cart():
 }
 
 # Each boost of the ranking decides at least one of these.
-QUESTIONS: tuple[tuple[str, str, bool], ...] = (
-    ("add_item", "hybrid", False),
-    ("ShoppingCart.add_item", "hybrid", False),
-    ("how is the total price of a cart computed", "hybrid", False),
-    ("tests that put an item into the cart", "hybrid", False),
-    ("refund a payment", "hybrid", False),
-    ("payment settings yaml", "hybrid", False),
-    ("charge credit card", "lexical", False),
-    ("refund_payment documentation", "lexical", False),
-    ("card number", "semantic", False),
-    ("cart", "symbol", False),
-    ("total", "symbol", False),
-    ("add an item to the cart", "hybrid", True),
-    ("refund_payment", "hybrid", True),
-    ("credit card payment", "lexical", True),
-    ("price", "semantic", True),
+PASTED = (
+    "Refunding a payment charges the card again\n\n"
+    "`ShoppingCart.add_item` is fine, and so is shop/cart.py, but the card is charged twice.\n"
+    "Traceback (most recent call last):\n"
+    '  File "/srv/app/shop/payment.py", line 12, in refund_payment\n'
+    "    raise PaymentError(-1)\n"
+)
+# Text, mode, and how results are shaped: "" for files with their places, or the name of an option.
+QUESTIONS: tuple[tuple[str, str, str], ...] = (
+    ("add_item", "hybrid", ""),
+    ("ShoppingCart.add_item", "hybrid", ""),
+    ("how is the total price of a cart computed", "hybrid", ""),
+    ("tests that put an item into the cart", "hybrid", ""),
+    ("refund a payment", "hybrid", ""),
+    ("payment settings yaml", "hybrid", ""),
+    ("charge credit card", "lexical", ""),
+    ("refund_payment documentation", "lexical", ""),
+    ("card number", "semantic", ""),
+    ("cart", "symbol", ""),
+    ("total", "symbol", ""),
+    ("add an item to the cart", "hybrid", "files"),
+    ("refund_payment", "hybrid", "files"),
+    ("credit card payment", "lexical", "files"),
+    ("price", "semantic", "files"),
+    ("refund a payment", "hybrid", "flat"),
+    ("tests that put an item into the cart", "lexical", "flat"),
+    (PASTED, "hybrid", ""),
+    (PASTED, "lexical", "files"),
 )
 
 

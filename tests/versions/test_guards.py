@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from gitindex.model import versions
-from gitindex.search import rank
+from gitindex.search import weights
+from gitindex.search.weights import RankWeights
 from tests.versions import answers, content, guard
 from tests.versions.guard import Entry, Guard
 from tests.versions.record import GUARDS
@@ -88,10 +89,12 @@ MUTATIONS: tuple[tuple[str, str, Any], ...] = (
     ("TOKENS_VERSION", "gitindex.extract.tokens.MAX_TOKEN", 39),
     ("DOCUMENT_VERSION", "gitindex.extract.embed.document._TIMES", 3),
     ("STATIC_VERSION", "gitindex.extract.embed.static.math.log", lambda count: count),
-    ("RANKING_VERSION", "gitindex.search.rank._PATH", 0.2),
-    ("RANKING_VERSION", "gitindex.search.rank._PENALTY", {"test": 0.81}),
-    ("RANKING_VERSION", "gitindex.search.fuse._SPELLED", 0.31),
-    ("RANKING_VERSION", "gitindex.search.files._SIBLING", 0.2),
+    ("RANKING_VERSION", "gitindex.search.weights.DEFAULT_WEIGHTS", RankWeights(stem=0.2)),
+    ("RANKING_VERSION", "gitindex.search.weights.EQUAL_WEIGHTS", RankWeights(names=0.2)),
+    ("RANKING_VERSION", "gitindex.search.weights.PASTED_WEIGHTS", RankWeights(mention=0.5)),
+    ("RANKING_VERSION", "gitindex.search.filescore._WANTED", {"test": {"test"}}),
+    ("RANKING_VERSION", "gitindex.search.termchoice.TITLE", 5.0),
+    ("RANKING_VERSION", "gitindex.search.wordforms._ENDINGS", ("s",)),
     ("RANKING_VERSION", "gitindex.search.lexical.NAMES", 0.6),
     ("RANKING_VERSION", "gitindex.search.symbols._WEIGHT", {"variable": 0.8}),
     ('MATRIX["manifest"]', "gitindex.model.manifest.canonical_hash", lambda _: ""),
@@ -142,10 +145,10 @@ def test_a_change_of_the_extractor_is_none_of_the_chunker(monkeypatch: pytest.Mo
 
 def test_weights_count_wherever_they_stand():
     """Also one that no question of the corpus depends on, and under whatever name."""
-    source = inspect.getsource(rank)
-    weights = content.literal_weights(source)
-    assert content.literal_weights(source.replace("_CALLABLE ", "_PRIOR ")) == weights
-    assert content.literal_weights(source.replace("0.3 * _DEFINES_ALL", "0.35 * _DEFINES_ALL")) != weights
+    source = inspect.getsource(weights)
+    found = content.literal_weights(source)
+    assert content.literal_weights(source.replace("says_name:", "tells_name:")) == found
+    assert content.literal_weights(source.replace("header: float = 0.8", "header: float = 0.85")) != found
 
 
 # -- answers -----------------------------------------------------------------------------------------

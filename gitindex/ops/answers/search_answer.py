@@ -59,6 +59,7 @@ class QueryAnswer:
         truths = self.truth.to_json() if self.truth else dict.fromkeys(("freshness", "coverage", "trust"))
         optional = {
             "notes": list(result.notes),
+            "relaxed": result.relaxed,
             "nearest_only": result.nearest_only,
             "suggestions": list(result.suggestions),
             "stale": self.stale,
