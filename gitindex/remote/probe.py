@@ -57,7 +57,7 @@ class ManifestSearch:
     absent_count: int = 0
     denied_count: int = 0
     failures: list[Exception] = field(default_factory=list)
-    spent_seconds: float = 0.0  # seconds of `patience.search_seconds`
+    spent_seconds: float = 0.0  # seconds of `timeouts.search_seconds`
 
     def list_published(self) -> list[str]:
         """Every commit with a manifest, the one written last first; none where listing is refused or too long.

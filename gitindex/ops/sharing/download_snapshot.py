@@ -54,13 +54,13 @@ class SnapshotDownloader:
     area: Path
     stores: tuple[Layout, ...]
     on_progress: OnProgress = lambda _: None
-    patience: Timeouts | None = None
+    timeouts: Timeouts | None = None
 
     def download(self, published: PublishedSnapshot) -> DownloadedSnapshot:
         """Raises IntegrityError (try the next ancestor), RemoteUnavailable, RemoteDenied, StorageFull."""
         steps.reach("fetch.download")
         session, claim = self.session, published.claim
-        table = fetch_plan.read_toc(session.transport, session.names, claim, self.patience)
+        table = fetch_plan.read_toc(session.transport, session.names, claim, self.timeouts)
         staging = self.area / f"staged-{claim.toc.sha256[:16]}"
         _remove_stale_staging(self.area, staging)
         local_files = _find_local_files(table, self.stores, self.area / "reuse", staging)
@@ -86,7 +86,7 @@ class SnapshotDownloader:
                 plan.download,
                 partials,
                 on_progress=self.on_progress,
-                timeouts=self.patience,
+                timeouts=self.timeouts,
             )
         except RemoteMissing as error:
             raise IntegrityError(

@@ -42,7 +42,7 @@ class FetchOptions:
     rev: str = "HEAD"
     allow_degraded: bool = False
     workers: int = 0
-    patience: Timeouts | None = None
+    timeouts: Timeouts | None = None
 
 
 def fetch(
@@ -67,7 +67,7 @@ def fetch(
         download_snapshot.lock_download_area(codebase.home, session.repository) as area,
     ):
         downloader = SnapshotDownloader(
-            session, area, list_reusable_stores(codebase), transfer, fetch_options.patience
+            session, area, list_reusable_stores(codebase), transfer, fetch_options.timeouts
         )
         published, downloaded = finder.find_nearest(
             target, lambda one: None if _is_installed(codebase, one) else downloader.download(one)

@@ -29,7 +29,7 @@ class PushOptions:
     branches: tuple[str, ...] = ()  # besides those of the commit's settings, or the default one
     default_branch: str = ""  # what it is called, where the clone does not say
     successors: tuple[Path, ...] = ()  # private keys to hand over to (RE-5)
-    patience: Timeouts | None = None
+    timeouts: Timeouts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def push(
             signers,
             successors,
             environment,
-            push_options.patience,
+            push_options.timeouts,
             transfer,
         )
         with TemporaryDirectory(prefix="gitindex-push-") as scratch:

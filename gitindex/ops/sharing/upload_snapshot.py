@@ -55,7 +55,7 @@ class Publication:
     signers: tuple[SigningKey, ...]
     successors: tuple[SigningKey, ...]
     environment: Environment
-    patience: Timeouts | None
+    timeouts: Timeouts | None
     transfer: OnProgress
 
     def publish(self, scratch: Path) -> tuple[PutOutcome, Tally]:
@@ -111,7 +111,7 @@ class Publication:
             finder = PublishedFinder(self.session, depth=_SEARCH_DEPTH)
             published = next(finder.iter_published(self.manifest.git.head_sha or ""), None)
             if published is not None:
-                table = read_toc(self.session.transport, self.session.names, published.claim, self.patience)
+                table = read_toc(self.session.transport, self.session.names, published.claim, self.timeouts)
                 return {entry.packed.raw_sha256: entry.packed for entry in table.entries}
         return {}
 
@@ -125,7 +125,7 @@ class Publication:
             outgoing,
             condemned=self._list_condemned(),
             on_progress=self.transfer,
-            timeouts=self.patience,
+            timeouts=self.timeouts,
         )
         uploaded = sum(sent.objects[outcome] for outcome in (UploadOutcome.CREATED, UploadOutcome.REPLACED))
         return Tally(
