@@ -279,7 +279,8 @@ def test_condemned_objects_are_written_again(team: Team):
     team.publish()
     condemned = frozenset(entry.key for entry in team.transport.list(team.names.objects_prefix))
     team.transport.put(
-        team.names.mark_key, collection.gcplan.encode_mark(collection.gcplan.Mark(1.0, condemned))
+        team.names.mark_key,
+        collection.collection_plan.encode_mark(collection.collection_plan.Mark(1.0, condemned)),
     )
     done = team.push()
     assert done.objects["uploaded"] == len(condemned)
