@@ -30,9 +30,7 @@ from gitindex.ops.syncing.sync_report import SyncReport
 from gitindex.remote.transport import OnProgress
 from gitindex.store import lease, manifests, publish
 
-MAX_SEGMENTS = (
-    24  # half of what makes a store compact (`maintenance_due`): syncs of those who fetch come on top
-)
+MAX_SEGMENTS = 24  # half of what makes a store compact: those who fetch the build sync on top of it
 MANY_BUILDS = 64  # beyond this many snapshots a build area is collected
 
 

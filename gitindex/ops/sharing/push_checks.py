@@ -72,9 +72,8 @@ def _explain_refusal(
     tracked = [name for name in remote if _matches(name.partition("/")[2], patterns)]
     if branches or not tracked:
         location = _quote_branches(branches) or "no branch"
-        reason = (
-            ": without origin/HEAD this clone does not know its default branch" if guessed and remote else ""
-        )
+        is_unsure = guessed and remote
+        reason = ": without origin/HEAD this clone does not know its default branch" if is_unsure else ""
         return PublishBlocked(
             f"{commit[:12]} is on {location}; only {_quote_branches(patterns)} may be pushed{reason}",
             hint=f"gitindex push --branch {quote_argument(branches[0])}"

@@ -33,7 +33,7 @@ class RemoteGcReport:
     manifests: dict[str, int]  # kept, dropped
     objects: dict[str, int]  # kept, deleted, condemned
     bytes_freed: int
-    stale: bool  # somebody published meanwhile; run again
+    stale: bool  # a manifest was published during the run; run again
     elapsed_ms: int
 
 

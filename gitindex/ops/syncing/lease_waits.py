@@ -3,6 +3,4 @@
 from __future__ import annotations
 
 LEASE_WAIT = 30.0
-READ_WAIT = (
-    2.0  # before a search: a sync of a few files ends within this time, a longer one is not waited for
-)
+READ_WAIT = 2.0  # before a search: a sync of a few files ends within this time
