@@ -1,8 +1,7 @@
-"""Remote collection: take stock, plan, act (RE-7). Deletes nothing that `gcplan` did not name.
+"""Collect garbage on a remote: read its inventory, carry out a plan (RE-7). Deletes only what `collection_plan` names.
 
-Order: manifests to drop, then ripe objects, then the new mark. A manifest that appears while objects are
-being deleted makes the plan stale: deletion stops. Times are the remote's own: a wrong local clock ripens
-no mark.
+Order: manifests to drop, then objects to sweep, then the new mark. A manifest that appears while objects are being
+deleted makes the plan stale: deletion stops. All times are the remote's own, so a wrong local clock ages no mark.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
 from gitindex.trust.strictjson import MalformedError
 
 THREADS = 16
-_BATCH = 256
-_TABLE_BYTES = 256 * 1024  # of a manifest and its table of contents, rather more than they have
+_BATCH = 256  # objects to delete before the manifests are listed again
+_TABLE_BYTES = 256 * 1024  # a generous size of one manifest with its table of contents, for the deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,14 @@ class RemoteGcResult:
     dropped: int
     deleted: int
     freed_bytes: int
-    stale: bool  # stopped early because somebody published; run again
+    stale: bool  # stopped early because a manifest was published; run again
 
 
 def read_inventory(transport: Transport, names: Names, *, threads: int = THREADS) -> Inventory:
-    """Manifests first, objects second: an object listed is at least as young as the manifests seen.
+    """Read manifests first and list objects second: an object written in between is too young to be condemned (G3).
 
-    Signatures do not matter here: believing a forged manifest only keeps more. One that cannot be read is an
-    IntegrityError, because what it references is unknown.
+    Signatures are not verified: a forged manifest only keeps more objects. Raises IntegrityError for a manifest that
+    cannot be read, because what it references is unknown.
     """
     manifest_keys = [
         entry.key for entry in transport.list(names.manifests_prefix) if names.parse_manifest_key(entry.key)
@@ -64,7 +63,7 @@ def read_inventory(transport: Transport, names: Names, *, threads: int = THREADS
 
 
 def read_references(transport: Transport, names: Names, key: str) -> frozenset[str] | None:
-    """Every object that a manifest needs, itself included by its table of contents; None when it is gone."""
+    """The keys of every object that a manifest needs, its table of contents included; None when it is gone."""
     try:
         data = get(transport, key, max_bytes=MAX_ENVELOPE_BYTES)
     except RemoteMissing:
@@ -80,13 +79,13 @@ def read_references(transport: Transport, names: Names, key: str) -> frozenset[s
     try:
         stored = get(transport, names.object_key(claim.toc.sha256), max_bytes=claim.toc.size)
     except RemoteMissing:
-        return frozenset(needed)  # no reader can use this manifest any more
+        return frozenset(needed)  # without its table of contents nobody can use this manifest
     table = toc.unpack(stored, claim)
     return frozenset(needed | {names.object_key(entry.packed.sha256) for entry in table.entries})
 
 
 def read_mark(transport: Transport, names: Names) -> Mark | None:
-    """The present mark; publishers rewrite what it condemns."""
+    """The present mark, None without one. Publishers upload again what it condemns."""
     try:
         return collection_plan.decode_mark(
             get(transport, names.mark_key, max_bytes=collection_plan.MAX_MARK_BYTES)
@@ -107,7 +106,7 @@ def read_remote_clock(transport: Transport, names: Names) -> float:
 def collect(
     transport: Transport, names: Names, plan: RemoteGcPlan, *, threads: int = THREADS
 ) -> RemoteGcResult:
-    """Carry out a plan."""
+    """Carry out a plan. Stops, with `stale` set, when a manifest appears that the plan does not know."""
     _delete(transport, plan.drop, threads)
     deleted: list[Entry] = []
     for start in range(0, len(plan.sweep), _BATCH):
@@ -129,9 +128,9 @@ def _has_new_manifest(transport: Transport, names: Names, plan: RemoteGcPlan) ->
 
 
 def _is_unchanged(transport: Transport, entry: Entry) -> bool:
-    """A publisher that needs a condemned object rewrites it; look again just before deleting.
+    """Whether nobody rewrote the object since the plan; publishers rewrite condemned objects that they need.
 
-    Whole seconds: S3 lists finer times than it answers to HEAD.
+    Compares whole seconds: S3 lists finer times than it answers to HEAD.
     """
     current = transport.head(entry.key)
     return current is not None and int(current.modified) <= int(entry.modified)

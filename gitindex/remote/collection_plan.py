@@ -1,9 +1,9 @@
-"""What a collection may delete, decided from values alone (RE-7). Pure: time is an argument.
+"""Decide what a collection on a remote may delete (RE-7). Pure: time is an argument.
 
-Rules: (G1) an object that a kept manifest references is never condemned; (G2) an object is deleted only
-when it was condemned by a mark at least `grace` ago, is still unreferenced, and was not written since that
-mark; (G3) an object younger than `grace` is never condemned: its manifest may be on the way. A publisher
-meets us half way: it rewrites condemned objects it needs (`upload`), which makes G2 spare them.
+Rules: (G1) an object that a kept manifest references is never condemned; (G2) an object is deleted only when it was
+condemned by a mark at least `grace` ago, is still unreferenced, and was not written since that mark; (G3) an object
+younger than `grace` is never condemned: its manifest may be about to be written. Publishers rewrite condemned objects
+that they need (`upload`), so G2 spares them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_MARKED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What is on the remote: each manifest with the keys it references, and every object."""
+    """The content of a remote: each manifest with the keys it references, and every object."""
 
     manifests: Mapping[str, frozenset[str]]
     objects: tuple[Entry, ...]
@@ -32,7 +32,7 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The objects that nobody referenced at one moment of the remote's clock."""
+    """The objects that no manifest referenced at `time`, by the remote's clock: they are condemned."""
 
     time: float
     keys: frozenset[str]
@@ -40,10 +40,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class RemoteGcPlan:
-    drop: tuple[str, ...]  # manifests, deleted before anything they alone referenced can be condemned
-    sweep: tuple[Entry, ...]
-    mark: Mark | None  # to write; None keeps the present one, which is not ripe yet
-    known_manifests: frozenset[str]  # manifests this plan has seen; a new one makes it stale
+    drop: tuple[str, ...]  # manifests to delete
+    sweep: tuple[Entry, ...]  # objects to delete
+    mark: Mark | None  # to write; None keeps the present one, which is younger than `grace`
+    known_manifests: frozenset[str]  # in the inventory of this plan; another one makes the plan stale
 
     @property
     def freed_bytes(self) -> int:
@@ -58,7 +58,7 @@ def plan(
     drop: frozenset[str] = frozenset(),
     grace: float = GRACE_SECONDS,
 ) -> RemoteGcPlan:
-    """One run of the collection: sweep a ripe mark, then mark anew."""
+    """One run: sweep what a mark older than `grace` condemned, then condemn what is unreferenced now."""
     dropped = drop & inventory.manifests.keys()
     kept_references = [keys for name, keys in inventory.manifests.items() if name not in dropped]
     referenced = frozenset[str]().union(*kept_references)

@@ -1,4 +1,4 @@
-"""From a URL to a transport (RE-7). Heavy transports arrive late."""
+"""Open the transport of a URL (RE-7). Imports boto3 only when it is needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def open_transport(url: str, options: RemoteOptions | None = None) -> Transport:
 
 
 def _open_s3(url: str, options: RemoteOptions) -> Transport:
-    """Plain signed requests where they will do for reading, else boto3 for everything."""
+    """Signed GETs for reading where the environment holds the credentials, else boto3 for everything."""
     from gitindex.remote.transports import s3, s3signed, signature
 
     credentials = signature.read_credentials(options.variables, options.endpoint)

@@ -1,9 +1,9 @@
-"""Many objects at once, each capped by its signed size, hashed as it arrives, then unpacked (RE-3).
+"""Download many objects at once: limit each to its signed size, hash it as it arrives, then unpack it (RE-3).
 
-A partial body stays under `<partials>/<sha256>`; the next attempt, or the next run, resumes it by range.
-That directory belongs to one download at a time. Only whole, verified content reaches its destination. The
-first object that fails stops everything; nothing about a failure is remembered. What is unpacked is flushed at
-once, while others are still on their way; names are the installer's to make durable.
+A partial body stays under `<partials>/<sha256>`; the next attempt, or the next run, resumes it by range. That directory
+belongs to one download at a time. Only whole, verified content reaches its destination. The first object that fails
+stops the download; failures are not recorded. An unpacked file is flushed while others still arrive; making its name
+durable is left to the installer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BLOCK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PendingDownload:
-    """An object and the files its content becomes."""
+    """An object and the files to write its content to."""
 
     key: str
     packed: PackedArtifact
@@ -55,7 +55,7 @@ class _DownloadJob:
         self.report_progress(amount)
 
     def report_progress(self, amount: int, finished_objects: int = 0) -> None:
-        """A body that had to start over counts twice in `received`, but never beyond the total shown."""
+        """A body that started over counts twice in `received`, but the progress never exceeds its total."""
         with self.lock:
             previous = self.progress
             received_bytes = min(previous.bytes + amount, previous.total_bytes)
@@ -74,19 +74,21 @@ def download(
     threads: int = THREADS,
     timeouts: Timeouts | None = None,
 ) -> int:
-    """Fetch everything; returns the bytes received.
+    """Download everything; returns the bytes received.
 
     Raises ChecksumMismatch (wrong bytes), RemoteMissing, RemoteDenied, RemoteUnavailable, StorageFull.
     """
     limits = timeouts or Timeouts()
     total = sum(item.packed.size for item in downloads)
     partials.mkdir(parents=True, exist_ok=True, mode=0o700)
-    require_space(partials, total + sum(one.packed.raw_size * len(one.destinations) for one in downloads))
+    require_space(partials, total + sum(item.packed.raw_size * len(item.destinations) for item in downloads))
     job = _DownloadJob(transport, partials, limits, on_progress, Progress(0, len(downloads), 0, total))
-    longest = max((limits.for_object(one.packed.size) for one in downloads), default=0.0)
-    ordered = sorted(downloads, key=lambda one: -one.packed.size)  # a large one last would run alone
+    longest = max((limits.for_object(item.packed.size) for item in downloads), default=0.0)
+    ordered = sorted(
+        downloads, key=lambda item: -item.packed.size
+    )  # largest first: started last, it would run alone
     outcomes = pool.run(
-        lambda one: _fetch(job, one),
+        lambda item: _fetch(job, item),
         ordered,
         threads=threads,
         seconds=longest * 2,
@@ -100,7 +102,7 @@ def download(
 
 
 def require_space(directory: Path, needed_bytes: int) -> None:
-    """Signed sizes say what is coming; refuse before the first byte rather than fill the disk."""
+    """Refuse before the first byte, by the signed sizes, what would fill the disk. Raises StorageFull."""
     free_bytes = shutil.disk_usage(directory).free
     if needed_bytes + _SPARE_BYTES > free_bytes:
         raise StorageFull(
@@ -110,7 +112,7 @@ def require_space(directory: Path, needed_bytes: int) -> None:
 
 
 class _PartialFile:
-    """The beginning of an object in a file, and the hash of exactly these bytes."""
+    """The first bytes of an object in a file, with their hash."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -134,12 +136,12 @@ class _PartialFile:
             self._hash_existing()
 
     def check(self, expected: PackedArtifact) -> None:
-        """Before anything interprets the bytes. Raises ChecksumMismatch."""
+        """Compare size and hash before anything interprets the bytes. Raises ChecksumMismatch."""
         if (self.size, self._digest.hexdigest()) != (expected.size, expected.sha256):
             raise stored_objects.mismatch_error(expected.sha256, "does not hold the bytes its name says")
 
     def _hash_existing(self) -> None:
-        """What an earlier run left is hashed like what arrives."""
+        """Hash what an earlier run left."""
         self.file.seek(0)
         while block := self.file.read(_BLOCK):
             self._digest.update(block)
@@ -158,14 +160,14 @@ def _fetch(job: _DownloadJob, item: PendingDownload) -> None:
         except ChecksumMismatch:
             if not resumed_bytes:
                 raise
-            # What an earlier run left may be what is wrong: the remote gets one chance to show better bytes.
+            # The bytes of the earlier run may be the wrong ones: download the whole object once more.
             partial.truncate(0)
             _receive_with_retries(job, item, partial, deadline)
             _unpack_verified(partial, item)
         finally:
             if (
                 partial.size == item.packed.size
-            ):  # whole, it can only be right or wrong: it is used up either way
+            ):  # nothing is left to resume, whether the bytes are right or wrong
                 partial.path.unlink(missing_ok=True)
     job.report_progress(0, 1)
 
@@ -179,11 +181,8 @@ def _receive_with_retries(
             _receive(job, item, partial, deadline)
         except RemoteUnavailable:
             pause = job.timeouts.back_off * 2 ** (attempt - 1)
-            if (
-                attempt == job.timeouts.attempts
-                or time.monotonic() + pause > deadline
-                or job.stop.wait(pause)
-            ):
+            is_last = attempt == job.timeouts.attempts or time.monotonic() + pause > deadline
+            if is_last or job.stop.wait(pause):
                 raise
         else:
             return
@@ -202,7 +201,9 @@ def _receive(job: _DownloadJob, item: PendingDownload, partial: _PartialFile, de
         received = _append(job, item, stream, partial, deadline)
     if partial.size < item.packed.size:
         if not received:
-            partial.truncate(0)  # nothing beyond this offset: what we hold may not be a beginning of it
+            partial.truncate(
+                0
+            )  # the server has nothing beyond this offset: our bytes may be of another object
         raise RemoteUnavailable(f"{item.key} ended early", hint="try again")
 
 
@@ -235,7 +236,7 @@ def _append(
 
 
 def _unpack_verified(partial: _PartialFile, item: PendingDownload) -> None:
-    """Check the hash, unpack beside the first destination, rename; the rest are copies of verified bytes."""
+    """Check the hash, unpack beside the first destination, rename; copy the result to the other destinations."""
     partial.check(item.packed)
     first, *others = item.destinations
     first.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,7 @@
-"""From a verified claim to the objects still needed (RE-3).
+"""Find the objects of a verified claim that have to be downloaded (RE-3).
 
-Everything here is bounded by signed sizes; nothing here touches the store. The installer moves what
-`download` put into staging, or throws staging away: either way the local index is the old one until then
-(RE-6).
+Signed sizes limit everything that is read. Nothing here touches the store: `download` writes to a staging directory,
+and the index stays as it is until the installer takes the files from there (RE-6).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from gitindex.trust.claim import SnapshotClaim
 
 @dataclass(frozen=True, slots=True)
 class ReusedArtifact:
-    """An artifact that is here already: link or copy `source`, whose hash the installer checks."""
+    """An artifact that needs no download: `source` has its content."""
 
     entry: TocEntry
     source: Path
@@ -36,16 +35,16 @@ class FetchPlan:
 
     @property
     def reuse_bytes(self) -> int:
-        """Stored bytes that did not travel, each object once."""
+        """Stored bytes that need no download, each object counted once."""
         return sum({item.entry.packed.sha256: item.entry.packed.size for item in self.reuse}.values())
 
 
 def read_toc(
     transport: Transport, names: Names, claim: SnapshotClaim, timeouts: Timeouts | None = None
 ) -> Toc:
-    """The table that a verified claim names.
+    """The table of contents that a verified claim names.
 
-    Raises IntegrityError when it is missing or other than signed: fall back to the next ancestor.
+    Raises IntegrityError when it is missing or differs from what was signed: try the next ancestor.
     """
     key = names.object_key(claim.toc.sha256)
     if claim.toc.size > toc.MAX_TOC_BYTES:

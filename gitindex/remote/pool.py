@@ -1,8 +1,8 @@
-"""Bounded parallel work that can be abandoned: daemon threads, results as they come, errors as values.
+"""A pool of daemon threads that can be abandoned; it yields results in order of completion, and errors as values.
 
-A thread stuck in a socket (a server that drips headers) must keep neither the caller past its deadline nor
-the process from ending, which the standard executor's threads do. An operation of many parts has one deadline for all
-of them: answers that each come just in time would otherwise go on for hours (EN-8).
+A thread stuck in a socket (a server that drips headers) must neither hold the caller past its deadline nor keep the
+process from ending, as the threads of the standard executor do. Many items share one deadline: answers that each come
+just in time would otherwise go on for hours (EN-8).
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from gitindex.errors import RemoteTooSlow
 
 T = TypeVar("T")
 R = TypeVar("R")
-_GRACE_SECONDS = 2.0
+_GRACE_SECONDS = 2.0  # for workers to notice `stop`
 
 
 @dataclass(frozen=True, slots=True)
 class CompletedTask(Generic[T, R]):
+    """An item and the outcome of the work on it: a value or an exception."""
+
     item: T
     outcome: Callable[[], R]
 
@@ -38,7 +40,7 @@ class CompletedTask(Generic[T, R]):
 
 
 def call(work: Callable[[], R], seconds: float) -> R:
-    """The result of one call; its thread is left behind when it takes longer.
+    """The result of one call; its thread is abandoned when it takes longer than `seconds`.
 
     Raises RemoteTooSlow, and what the call raises.
     """
@@ -59,8 +61,8 @@ def run(
     """Yield each item's outcome in order of completion.
 
     Closing the iterator sets `stop`: no further item starts, and running ones get a moment to notice.
-    Raises RemoteTooSlow when no outcome arrives for `seconds`, or the last one not `total_seconds` so many: a worker is stuck
-    beyond its own deadline, or all of them together are.
+    Raises RemoteTooSlow when no outcome arrives for `seconds`, or not all outcomes arrive within `total_seconds`: a
+    worker is stuck beyond its own deadline, or all of them together are too slow.
     """
     deadline = monotonic() + total_seconds
     pending: queue.SimpleQueue[T] = queue.SimpleQueue()
@@ -112,7 +114,7 @@ def _wait_for_next(finished: queue.SimpleQueue[CompletedTask[T, R]], seconds: fl
 
 
 def _join_workers(workers: Sequence[threading.Thread]) -> None:
-    """Workers look at `stop` between chunks; one that is stuck is left behind and will write nothing more."""
+    """Workers look at `stop` between chunks; a stuck daemon thread is abandoned."""
     deadline = monotonic() + _GRACE_SECONDS
     for thread in workers:
         thread.join(max(0.0, deadline - monotonic()))

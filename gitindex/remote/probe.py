@@ -1,9 +1,9 @@
-"""Which of these commits has a published manifest? Found from local history, without any pointer (RE-3).
+"""Search the remote for manifests of commits of the local history, nearest first (RE-3).
 
-Candidates come nearest first. Which commits are published at all is a question of its own (`list_published`), for when local
-history does not lead to one. One failing probe is skipped, not fatal: the next ancestor serves as well.
-Misses and refusals are facts of this moment and are never kept. Probes and listing share one allowance of time (EN-8);
-what the caller does between two candidates does not count.
+There is no pointer on the remote: each commit is probed by its key, and after a few batches without a manifest the
+remote is listed. `list_published` names all published commits, for a history that leads to none. A failing probe is
+skipped: the next ancestor serves as well. Misses and refusals are never cached. Probes and listings share one time
+limit (EN-8); what the caller does between two manifests does not count.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
+from typing import NamedTuple
 
 from gitindex.errors import (
     ChecksumMismatch,
@@ -31,22 +32,29 @@ from gitindex.trust.envelope import MAX_ENVELOPE_BYTES
 
 BATCH = 32
 THREADS = 16
-_BATCHES_BEFORE_LIST = 2
+_BATCHES_BEFORE_LIST = 2  # batches without any manifest
 _MAX_LISTED = 100_000
+
+
+class Probe(NamedTuple):
+    """A commit to ask the remote about."""
+
+    position: int  # among the commits of the search: the distance along history
+    commit: str
 
 
 @dataclass(frozen=True, slots=True)
 class UnverifiedManifest:
-    """An unverified manifest: bytes that somebody put under this commit's key."""
+    """Bytes that somebody put under the key of a commit's manifest; nobody has verified them yet."""
 
     commit: str
-    position: int  # in the list asked about: the distance along history
+    position: int  # as of its `Probe`
     envelope: bytes
 
 
 @dataclass(slots=True)
 class ManifestSearch:
-    """A lazy search with a tally of what went wrong on the way."""
+    """A lazy search that counts and records the probes that failed."""
 
     transport: Transport
     names: Names
@@ -57,10 +65,10 @@ class ManifestSearch:
     absent_count: int = 0
     denied_count: int = 0
     failures: list[Exception] = field(default_factory=list)
-    spent_seconds: float = 0.0  # seconds of `patience.search_seconds`
+    spent_seconds: float = 0.0  # of `timeouts.search_seconds`
 
     def list_published(self) -> list[str]:
-        """Every commit with a manifest, the one written last first; none where listing is refused or too long.
+        """Every commit with a manifest, the latest written first; empty where listing is refused or too long.
 
         Raises as `find_manifests` does.
         """
@@ -70,7 +78,7 @@ class ManifestSearch:
         return [commit for entry in newest if (commit := self.names.parse_manifest_key(entry.key))]
 
     def find_manifests(self, commits: Sequence[str]) -> Iterator[UnverifiedManifest]:
-        """Yield manifests nearest first; ask for the next one when a manifest does not verify.
+        """Yield manifests, nearest first; the caller asks for the next one when a manifest does not verify.
 
         Raises RemoteUnavailable when a whole batch fails, RemoteDenied when every probe was refused, RemoteTooSlow when
         the time for searching is used up, RemoteMisbehaves when the listing leads nowhere.
@@ -85,12 +93,12 @@ class ManifestSearch:
             raise self.failures[0]
 
     def _probe(self, commits: Sequence[str]) -> Iterator[UnverifiedManifest]:
-        remaining = list(enumerate(commits))
+        remaining = [Probe(position, commit) for position, commit in enumerate(commits)]
         empty_batches = 0
         while remaining:
             with self._track_time():
                 if empty_batches == _BATCHES_BEFORE_LIST and (published := self._list_commits()) is not None:
-                    remaining = [(position, commit) for position, commit in remaining if commit in published]
+                    remaining = [probe for probe in remaining if probe.commit in published]
                 batch, remaining = remaining[: self.batch], remaining[self.batch :]
                 manifests = self._probe_batch(batch)
             yield from manifests
@@ -106,7 +114,7 @@ class ManifestSearch:
     def _seconds_left(self) -> float:
         return max(0.0, self.timeouts.search_seconds - self.spent_seconds)
 
-    def _probe_batch(self, batch: Sequence[tuple[int, str]]) -> list[UnverifiedManifest]:
+    def _probe_batch(self, batch: Sequence[Probe]) -> list[UnverifiedManifest]:
         manifests: list[UnverifiedManifest] = []
         errors: list[Exception] = []
         seconds = self.timeouts.for_object(MAX_ENVELOPE_BYTES)
@@ -121,7 +129,7 @@ class ManifestSearch:
         with closing(outcomes):
             for task in outcomes:
                 try:
-                    manifests.append(UnverifiedManifest(task.item[1], task.item[0], task.result))
+                    manifests.append(UnverifiedManifest(task.item.commit, task.item.position, task.result))
                 except RemoteMissing:
                     self.absent_count += 1
                 except RemoteDenied:
@@ -131,14 +139,14 @@ class ManifestSearch:
         self.failures += errors
         if batch and len(errors) == len(batch) and isinstance(errors[0], RemoteUnavailable):
             raise errors[0]
-        return sorted(manifests, key=lambda one: one.position)
+        return sorted(manifests, key=lambda manifest: manifest.position)
 
-    def _read_envelope(self, item: tuple[int, str]) -> bytes:
-        key = self.names.manifest_key(self.config_fingerprint, item[1])
+    def _read_envelope(self, probe: Probe) -> bytes:
+        key = self.names.manifest_key(self.config_fingerprint, probe.commit)
         return get(self.transport, key, max_bytes=MAX_ENVELOPE_BYTES, seconds=self.timeouts.object_seconds)
 
     def _list_commits(self) -> set[str] | None:
-        """All published commits, once probing got nowhere; None when listing is not possible or too long."""
+        """All published commits; None where listing is refused or too long."""
         entries = self._list_entries()
         if entries is None:
             return None

@@ -1,7 +1,7 @@
-"""Publishing a snapshot: plan, objects, table of contents, manifest last (RE-2).
+"""Publish a snapshot: plan, pack, and write the manifest as the last step (RE-2).
 
-Until the manifest is there, nothing on the remote refers to what was uploaded; a publisher that dies at any
-point leaves at most unreferenced objects. Everything is safe to repeat and safe to race.
+Until the manifest is there, nothing on the remote refers to what was uploaded; a publisher that dies at any point
+leaves at most unreferenced objects. Everything is safe to repeat and safe to run twice at once.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class LocalArtifact:
 
 @dataclass(frozen=True, slots=True)
 class PushPlan:
-    reuse: tuple[TocEntry, ...]  # stored already, seen on the remote just now
-    pack: tuple[LocalArtifact, ...]
+    reuse: tuple[TocEntry, ...]  # artifacts whose objects are on the remote now
+    pack: tuple[LocalArtifact, ...]  # artifacts to pack and upload
 
 
 def plan_push(
@@ -46,8 +46,9 @@ def plan_push(
 ) -> PushPlan:
     """Which artifacts need packing. Pure.
 
-    `parent_objects` maps raw hashes to objects of a parent's table of contents, `remote_sizes` keys seen now to their sizes
-    (`upload.find_existing`). What is known but not present, or of another size, is packed anew.
+    `parent_objects` maps raw hashes to objects of an earlier table of contents, `remote_sizes` the keys that are on the
+    remote now to their sizes (`upload.find_existing`). An object that is missing there, or of another size, is packed
+    again.
     """
     reuse: list[TocEntry] = []
     pack: list[LocalArtifact] = []
@@ -65,7 +66,7 @@ def plan_push(
 
 
 def pack_all(plan: PushPlan, names: Names, scratch: Path) -> tuple[Toc, tuple[PendingUpload, ...]]:
-    """Pack below `scratch`; the table of contents and the objects to upload.
+    """Pack into `scratch`; returns the table of contents and the objects to upload.
 
     Raises IntegrityError when a file is not what the local manifest says.
     """
@@ -86,10 +87,10 @@ def pack_all(plan: PushPlan, names: Names, scratch: Path) -> tuple[Toc, tuple[Pe
 def publish_manifest(
     transport: Transport, names: Names, envelope: bytes, policy: TrustPolicy, binding: Binding
 ) -> PutOutcome:
-    """Write the manifest, the last step. EXISTS when a good one of the same table of contents is there.
+    """Write the manifest. EXISTS when a trusted one with the same table of contents is there.
 
-    Any other (a revoked key's, a damaged one, a squatter's, one whose objects nobody checked just now) is
-    replaced. An unknown outcome is settled by reading back; raises OutcomeUnknown when that fails too.
+    Any other manifest is replaced: a damaged or foreign one, one of a revoked key, one whose objects were not checked
+    just now. After a lost answer the manifest is read back; raises OutcomeUnknown when that fails too.
     """
     ours = verify(envelope, policy, binding).claim
     key = names.manifest_key(binding.config_fingerprint, binding.commit)
@@ -112,7 +113,7 @@ def _read_manifest(transport: Transport, key: str) -> bytes | None:
     try:
         return get(transport, key, max_bytes=MAX_ENVELOPE_BYTES)
     except (RemoteMissing, RemoteDenied):
-        return None  # a refusal may hide a missing key (no s3:ListBucket); the write will tell
+        return None  # without s3:ListBucket a missing key is refused; a real refusal shows at the write
     except IntegrityError:
         return b""  # too large to be a manifest
 

@@ -1,4 +1,4 @@
-"""Where things are on a remote. Pure; the remote's own prefix belongs to the transport.
+"""The keys of manifests and objects on a remote. Pure; the prefix of the remote itself belongs to the transport.
 
 `v1/<repository>/man/<config fingerprint, 16>/<commit>.json`  signed manifest, written last
 `v1/<repository>/obj/<aa>/<sha256 of stored bytes>`           compressed artifacts and tables of contents

@@ -1,7 +1,7 @@
 """Stored form of an artifact: one zstd frame, named by the sha256 of its stored bytes.
 
-Packing is deterministic for one zstd version, so the same artifact is the same object; another version costs
-only reuse. Unpacking is bounded by the signed sizes and happens after the stored hash was checked.
+Packing is deterministic for one zstd version, so the same artifact becomes the same object; with another version it
+becomes a second object. Unpacking checks the stored hash first and is limited by the signed sizes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Data = TypeVar("Data", bytes, memoryview)
 
 @dataclass(frozen=True, slots=True)
 class PackedArtifact:
-    """Identity of an artifact in both forms."""
+    """Hash and size of an artifact, stored (compressed) and raw."""
 
     sha256: str  # of the stored bytes
     size: int
@@ -35,7 +35,7 @@ class PackedArtifact:
 
 
 class _HashingFile:
-    """A reader or writer that hashes and counts what passes."""
+    """A file whose reads and writes are hashed and counted."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -81,16 +81,16 @@ def unpack(source: BinaryIO, expected: PackedArtifact, target: BinaryIO) -> None
 
 
 def inflate(source: BinaryIO, expected: PackedArtifact, target: BinaryIO) -> None:
-    """Write the raw bytes of stored ones that were checked already: never a byte more than signed.
+    """Unpack stored bytes whose hash was checked; never writes more bytes than signed.
 
-    Raises ChecksumMismatch. `decompress(max_output_size=…)` will not do: it ignores its limit when the
-    frame's header holds a size.
+    Raises ChecksumMismatch. Not by `decompress(max_output_size=…)`: it ignores the limit when the header of the frame
+    holds a size.
     """
     written = _HashingFile(target)
     reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(source, read_size=_CHUNK)
-    buffer = memoryview(
-        bytearray(min(_CHUNK, expected.raw_size + 1))
-    )  # one buffer: making new ones costs as much
+    # One buffer for all reads: allocating one per read costs as much as unpacking. It has room for one byte more than
+    # signed, which tells a longer frame from one of the right size.
+    buffer = memoryview(bytearray(min(_CHUNK, expected.raw_size + 1)))
     try:
         while count := reader.readinto(buffer[: expected.raw_size + 1 - written.size]):
             if written.size + count > expected.raw_size:
@@ -109,7 +109,7 @@ def unpack_bytes(data: bytes, expected: PackedArtifact) -> bytes:
 
 
 def check_stored(source: BinaryIO, expected: PackedArtifact) -> None:
-    """Hash before anything interprets the bytes."""
+    """Compare size and hash before anything interprets the bytes. Raises ChecksumMismatch."""
     reader = _HashingFile(source)
     while reader.size <= expected.size and reader.read(_CHUNK):
         pass

@@ -1,6 +1,6 @@
-"""Table of contents of a snapshot: which artifact is which object. Pure.
+"""Table of contents of a snapshot: the object of each artifact. Pure.
 
-Its hash is signed, so it says what the publisher said; its paths are still checked: they become files.
+Its hash is signed, so it is the publisher's own; its paths are checked all the same, because files are made of them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class TocEntry:
 
 @dataclass(frozen=True, slots=True)
 class Toc:
-    """Entries in order of path; two may share one object."""
+    """Entries in order of path; several may share one object."""
 
     entries: tuple[TocEntry, ...]
 
     @property
     def totals(self) -> Totals:
-        """Sizes of what is stored and of what unpacks, counting a shared object's stored bytes once."""
+        """Number of artifacts, stored bytes (a shared object counts once) and raw bytes."""
         stored = {entry.packed.sha256: entry.packed.size for entry in self.entries}
         return Totals(
             len(self.entries), sum(stored.values()), sum(entry.packed.raw_size for entry in self.entries)
@@ -62,7 +62,7 @@ def encode(toc: Toc) -> bytes:
 
 
 def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
-    """Read a table of contents, and compare its sums with the claim that signed it.
+    """Read a table of contents, and compare its totals with those of the claim.
 
     Raises IntegrityError for anything but what `encode` writes.
     """
@@ -82,13 +82,13 @@ def decode(data: bytes, claim: SnapshotClaim | None = None) -> Toc:
 
 
 def pack(toc: Toc) -> tuple[TocReference, bytes]:
-    """The object to publish and what the claim says about it."""
+    """The stored bytes of the table, and the reference to them for the claim."""
     packed, stored = stored_objects.pack_bytes(encode(toc))
     return TocReference(packed.sha256, packed.size, packed.raw_sha256, packed.raw_size), stored
 
 
 def unpack(stored: bytes, claim: SnapshotClaim) -> Toc:
-    """The table that a verified claim signed. Raises ChecksumMismatch, IntegrityError."""
+    """The table of a verified claim, from its stored bytes. Raises ChecksumMismatch, IntegrityError."""
     reference = claim.toc
     if reference.raw_size > MAX_TOC_BYTES:
         raise IntegrityError(
@@ -110,7 +110,8 @@ def _decode_entry(value: object) -> TocEntry:
 
 
 def _validate_entries(entries: tuple[TocEntry, ...]) -> Toc:
-    """Paths that name exactly one file below the snapshot on any file system; one object, one size."""
+    """Require that each path names one file inside the snapshot on any file system, and each object has one
+    description."""
     artifact_by_hash: dict[str, PackedArtifact] = {}
     for entry in entries:
         if artifact_by_hash.setdefault(entry.packed.sha256, entry.packed) != entry.packed:

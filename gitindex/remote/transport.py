@@ -1,8 +1,8 @@
-"""The one protocol to a remote: a flat map from keys to immutable bytes.
+"""The protocol of all remotes: a flat map from keys to immutable bytes.
 
-Every transport keeps to this: an object appears whole or not at all; a missing key is RemoteMissing (or
-None), a refusal RemoteDenied, a failure RemoteUnavailable, a write whose answer was lost OutcomeUnknown.
-Nothing is cached, and no transport checks content: whoever asked for bytes knows the hash they must have.
+Rules for every transport: an object appears whole or not at all; a missing key is RemoteMissing (or None), a refusal
+RemoteDenied, a failure RemoteUnavailable, a write whose answer was lost OutcomeUnknown. Nothing is cached. No transport
+checks content: the caller knows the hash that the bytes must have.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class PutOutcome(StrEnum):
 
 
 class RemoteStream(NamedTuple):
-    """A body being received. `offset` is where its first byte really stands: a server may ignore a range."""
+    """A body being received."""
 
-    offset: int
+    offset: int  # of its first byte in the object: 0 where the server ignored a range
     total: int | None  # size of the whole object, where the server says so
-    chunks: Iterator[bytes]  # each read returns what is there, so that a deadline can be kept
+    chunks: Iterator[bytes]  # each read returns what has arrived, so that the caller can check its deadline
 
 
 class Progress(NamedTuple):
@@ -56,14 +56,14 @@ OnProgress = Callable[[Progress], None]  # called from worker threads, one at a 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long to wait, in one place so that tests can be impatient."""
+    """How long and how often to try; tests pass shorter ones."""
 
     attempts: int = 4
     back_off: float = 0.2  # seconds before the second attempt, doubling
-    object_seconds: float = 60.0  # for any object, plus what its size needs
-    bytes_per_second: int = 64 * 1024  # slower than this is a drip, not a download
-    each_seconds: float = 0.5  # for one object among many, besides its size
-    search_seconds: float = 120.0  # for finding a published ancestor: every probe and the listing
+    object_seconds: float = 60.0  # for one object, besides the time for its size
+    bytes_per_second: int = 64 * 1024  # a slower download fails
+    each_seconds: float = 0.5  # for each of many objects, besides the time for its size
+    search_seconds: float = 120.0  # for the search for a published ancestor: all probes and the listing
 
     def for_object(self, size: int) -> float:
         """The deadline of one object."""
@@ -76,8 +76,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
-    """What configuration says about a remote. Credentials are not here: they are in `variables`, the environment, or
-    boto3 finds them by its own chain."""
+    """Settings of a connection. Credentials come from `variables` (the environment), or boto3 finds them itself."""
 
     endpoint: str = ""
     region: str = ""
@@ -85,7 +84,7 @@ class RemoteOptions:
     read_timeout: float = 20.0
     attempts: int = 4
     call_seconds: float = (
-        60.0  # for one question with all its attempts; an upload gets what its size needs besides
+        60.0  # for one request with all its attempts, besides the time for the size of an upload
     )
     list_seconds: float = 120.0  # for a whole listing
     connections: int = 32
@@ -115,7 +114,7 @@ class Transport(Protocol):
 
 
 def validate_key(key: str) -> str:
-    """A key of safe names only: no dot files, no `..`, nothing a shell or a file system reads differently."""
+    """Require safe names: no dot files, no `..`, nothing special to a shell or file system. Raises UsageError."""
     if len(key) > 512 or _KEY.fullmatch(key) is None:
         raise UsageError(f"not a safe object key: {key!r}")
     return key
@@ -124,8 +123,8 @@ def validate_key(key: str) -> str:
 def get(transport: Transport, key: str, *, max_bytes: int, seconds: float = 60.0) -> bytes:
     """A whole small object.
 
-    Raises ChecksumMismatch beyond `max_bytes`, RemoteTooSlow when it takes longer than `for_object`: a server that drips
-    headers never gets to the body, where time could be looked at.
+    Raises ChecksumMismatch beyond `max_bytes`, RemoteTooSlow after `seconds`. The deadline holds for headers, too: a
+    server that drips them would never get to the body, where the loop checks it.
     """
     deadline = monotonic() + seconds
     return pool.call(lambda: _receive(transport, key, max_bytes, deadline), seconds)

@@ -1,8 +1,8 @@
-"""Many objects at once, each only if it is not there (RE-2).
+"""Upload many objects at once, each only if it is not on the remote (RE-2).
 
-The remote is asked every time: a local note of "already uploaded" would outlive the object. An object of
-another size than its name promises is damaged and is replaced; so is one that a collection has condemned,
-which makes it young again (see `gc`). A lost answer is settled by asking, never by assuming.
+The remote is asked every time: a local record of uploads would outlive the objects. An object of the wrong size is
+damaged and is replaced; so is one that a collection has condemned, which makes it young again (`collection_plan`).
+After a lost answer the remote is asked whether the object is there.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def upload(
     threads: int = THREADS,
     timeouts: Timeouts | None = None,
 ) -> UploadReport:
-    """Make every object present. Raises RemoteDenied, RemoteUnavailable, OutcomeUnknown."""
+    """Upload what is missing, damaged or condemned. Raises RemoteDenied, RemoteUnavailable, OutcomeUnknown."""
     limits = timeouts or Timeouts()
     distinct = list({item.key: item for item in uploads}.values())
-    progress = Progress(0, len(distinct), 0, sum(one.size for one in distinct))
+    progress = Progress(0, len(distinct), 0, sum(item.size for item in distinct))
     objects, sizes = dict.fromkeys(UploadOutcome, 0), dict.fromkeys(UploadOutcome, 0)
-    longest = max((limits.for_object(one.size) for one in distinct), default=0.0) * limits.attempts
+    longest = max((limits.for_object(item.size) for item in distinct), default=0.0) * limits.attempts
     outcomes = pool.run(
-        lambda one: _send(transport, one, one.key in condemned, limits.attempts),
+        lambda item: _send(transport, item, item.key in condemned, limits.attempts),
         distinct,
         threads=threads,
         seconds=longest,
@@ -76,7 +76,7 @@ def upload(
 
 
 def find_existing(transport: Transport, keys: Sequence[str], *, threads: int = THREADS) -> dict[str, int]:
-    """Which keys exist, with their sizes; a refused question counts as absent."""
+    """The sizes of the keys that exist; a refused request counts as missing."""
     sizes: dict[str, int] = {}
     timeouts = Timeouts()
     outcomes = pool.run(
@@ -116,7 +116,7 @@ def _write(transport: Transport, item: PendingUpload, *, replace: bool) -> Uploa
 
 
 def _head_if_allowed(transport: Transport, key: str) -> Entry | None:
-    """Without ListBucket a missing key looks refused; the write will tell a real refusal."""
+    """None where the request is refused: without s3:ListBucket a missing key is; a real refusal shows at the write."""
     try:
         return transport.head(key)
     except RemoteDenied:

@@ -74,11 +74,11 @@ def publish(
     return claim, sent
 
 
-def receive(transport: Transport, claim: SnapshotClaim, where: Path, patience: Timeouts = IMPATIENT) -> Toc:
+def receive(transport: Transport, claim: SnapshotClaim, where: Path, timeouts: Timeouts = IMPATIENT) -> Toc:
     """Everything a fetch does between verification and installation."""
     table = fetch_plan.read_toc(transport, NAMES, claim)
     plan = fetch_plan.plan_fetch(table, {}, NAMES, where / "staging")
-    download(transport, plan.download, where / "partials", timeouts=patience)
+    download(transport, plan.download, where / "partials", timeouts=timeouts)
     return table
 
 

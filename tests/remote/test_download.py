@@ -170,9 +170,9 @@ def test_stuck_workers_are_left_behind(tmp_path, monkeypatch):
 
     monkeypatch.setattr(downloads.pool, "_GRACE_SECONDS", 0.01)
     one = at(stored(MemoryTransport()), tmp_path / "a")
-    patience = Timeouts(attempts=1, object_seconds=0.02, bytes_per_second=10**9)
+    timeouts = Timeouts(attempts=1, object_seconds=0.02, bytes_per_second=10**9)
     with pytest.raises(RemoteUnavailable, match="did not answer"):
-        download(Stuck(), [one], tmp_path / "partials", timeouts=patience)
+        download(Stuck(), [one], tmp_path / "partials", timeouts=timeouts)
     release.set()
 
 
@@ -236,7 +236,7 @@ def test_a_slow_drip_meets_our_own_deadline(faulty, tmp_path):
     proxy, transport = faulty
     one = at(stored(transport), tmp_path / "a")
     proxy.add("slow")
-    patience = Timeouts(attempts=3, back_off=0.0, object_seconds=0.2, bytes_per_second=10**9)
+    timeouts = Timeouts(attempts=3, back_off=0.0, object_seconds=0.2, bytes_per_second=10**9)
     with pytest.raises(RemoteUnavailable, match="too slow"):
-        download(transport, [one], tmp_path / "partials", timeouts=patience)
+        download(transport, [one], tmp_path / "partials", timeouts=timeouts)
     assert not (tmp_path / "a").exists()

@@ -160,7 +160,9 @@ def test_pasted_text_reaches_every_door(shop: Asked, monkeypatch: pytest.MonkeyP
     ran = cli("search", "--path", str(shop.repo.root), "--json", "--", TRACEBACK)
     assert ran.json["results"][0]["path"] == "shop/payment.py"
     text = f"{TRACEBACK}\n" + "x" * 20_000
-    answer = json.loads(Service(load_environment(), shop.repo.root).call("search_codebase", {"query": text}).text)
+    answer = json.loads(
+        Service(load_environment(), shop.repo.root).call("search_codebase", {"query": text}).text
+    )
     assert answer["results"][0]["path"] == "shop/payment.py"
 
 

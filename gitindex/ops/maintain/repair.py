@@ -14,8 +14,9 @@ from gitindex.ops.codebase import Codebase, initial_store_state
 from gitindex.ops.syncing.git_fallback import scan_if_git_fails
 from gitindex.ops.syncing.parent_snapshot import ParentSnapshot
 from gitindex.ops.syncing.sync import sync
-from gitindex.ops.syncing.sync_locked import locked_sync
+from gitindex.ops.syncing.sync_locked import lock_store, plan_on_parent, publish_plan
 from gitindex.ops.syncing.sync_plan import SyncOptions
+from gitindex.ops.syncing.sync_report import SyncReport
 from gitindex.store import atomic, manifests, steps
 from gitindex.view.snapshot import SnapshotView, open_active
 
@@ -67,14 +68,13 @@ def _apply_plan(codebase: Codebase, repair_plan: RepairPlan, progress: Progress)
         compacted = compact.rebuild(codebase.layout)
         return RepairReport("ok", "lexical", repair_plan.damaged, 0, compacted.snapshot_id)
 
-    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> ParentSnapshot:
-        return _open_reduced(codebase, repair_plan, stack)
+    def reindex_damaged(options: SyncOptions) -> SyncReport:
+        with lock_store(codebase, options, time.monotonic()) as store, ExitStack() as stack:
+            parent = _open_reduced(codebase, repair_plan, stack)
+            locked_plan = stack.enter_context(plan_on_parent(store, parent))
+            return publish_plan(store, locked_plan, progress)
 
-    report = scan_if_git_fails(
-        codebase,
-        SyncOptions(),
-        lambda options: locked_sync(codebase, options, progress, time.monotonic(), choose),
-    )
+    report = scan_if_git_fails(codebase, SyncOptions(), reindex_damaged)
     return RepairReport("ok", "files", repair_plan.damaged, len(repair_plan.paths), report.snapshot_id)
 
 

@@ -1,9 +1,10 @@
-"""Where builds live: stores of their own beside the user's, keyed by repository and by the commit's own settings."""
+"""Build areas: stores for builds beside the user's own, keyed by repository and by the settings of the commit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gitindex import config
 from gitindex.config import Environment
@@ -26,17 +27,37 @@ def require_repository(path: Path, user: UserConfig | None = None) -> Repo:
     return repo
 
 
-def open_build_area(
-    path: Path, environment: Environment, rev: str, home: Path | None = None
-) -> tuple[Codebase, Head]:
-    """The commit and its build area (below `home`, where given). Raises NotARepository, GitError, ConfigError."""
+class BuildArea(NamedTuple):
+    """A commit, and the store for its build."""
+
+    codebase: Codebase
+    head: Head
+
+    @property
+    def repo(self) -> Repo:
+        assert self.codebase.repo is not None, "a build area is opened for a repository"
+        return self.codebase.repo
+
+    @property
+    def commit(self) -> str:
+        assert self.head.commit is not None, "a revision that resolves is a commit"
+        return self.head.commit
+
+    @property
+    def tree(self) -> str:
+        assert self.head.tree is not None, "a revision that resolves is a commit"
+        return self.head.tree
+
+
+def open_build_area(path: Path, environment: Environment, rev: str, home: Path | None = None) -> BuildArea:
+    """The build area of a commit, below `home` where given. Raises NotARepository, GitError, ConfigError."""
     repo = require_repository(path, environment.user)
-    revision = resolve(repo, rev)
+    head = resolve(repo, rev)
     build_environment = replace(environment, home=home or builds_dir(environment.home))
     codebase = assemble(repo.root, repo, read_commit_settings(repo, rev), build_environment)
     fingerprint = published_fingerprint(codebase.settings)
     layout = stores.locate(build_environment.home, codebase.root, fingerprint)
-    return replace(codebase, fingerprint=fingerprint, layout=layout), revision
+    return BuildArea(replace(codebase, fingerprint=fingerprint, layout=layout), head)
 
 
 def read_commit_settings(repo: Repo, rev: str) -> Settings:
@@ -65,7 +86,7 @@ def list_builds(codebase: Codebase) -> list[Manifest]:
 
 
 def find_build(codebase: Codebase, commit: str) -> Manifest:
-    """The newest build of a commit, whole and of its history alone. Raises UsageError without one."""
+    """The newest build of a commit that holds nothing from outside its history. Raises UsageError without one."""
     for manifest in list_builds(codebase):
         if manifest.git.head_sha == commit and manifest.origin == Origin():
             return manifest

@@ -1,14 +1,15 @@
-"""Where a build begins: the nearest ancestor that is published or was built here, else any published snapshot (RE-1).
+"""Find the snapshot that a build starts from: the nearest ancestor that is published or was built here (RE-1).
 
-Older segments travel with every later snapshot, and must not hold content that the history of the commit does not have.
-At equal distance the published one wins, because its segments are shared already. After a force push there may be no
-such ancestor: then a snapshot that the branch left behind saves the work, and what it holds besides the commit's own
-tree is removed before anything is published (`outside_history`).
+A snapshot is published with the segments of its base, so these must not hold content from outside the history of the
+commit. At equal distance the published snapshot is taken, because its segments are on the remote already. After a force
+push no ancestor may be left: then any published snapshot saves work, and what it holds besides the commit's own tree is
+removed before anything is published (`outside_history`).
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,8 +21,8 @@ from gitindex.model.manifest import Manifest, Origin
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.sharing import remote_session, signing_keys
 from gitindex.ops.sharing.build_area import list_builds
-from gitindex.ops.sharing.download_snapshot import DownloadedSnapshot, SnapshotDownloader, install_parent
-from gitindex.ops.sharing.published_snapshots import DEPTH, PublishedFinder
+from gitindex.ops.sharing.download_snapshot import DownloadedSnapshot, SnapshotDownloader, open_installed
+from gitindex.ops.sharing.published_snapshots import DEPTH, PublishedFinder, PublishedSnapshot
 from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.ops.syncing.parent_snapshot import ParentSnapshot
 from gitindex.remote.transport import OnProgress
@@ -41,27 +42,28 @@ class BuildBase:
     local_manifest: Manifest | None = None
     downloaded: DownloadedSnapshot | None = None
     remark: str = ""  # why no published ancestor was used
-    outside_history: bool = False  # the base is no ancestor: what the commit does not have must go
+    outside_history: bool = False  # the base is no ancestor: what the commit does not have must be removed
 
-    def open(self, codebase: Codebase, stack: ExitStack) -> ParentSnapshot:
-        """The view to build upon. Needs the lease."""
+    @contextmanager
+    def open(self, codebase: Codebase) -> Iterator[ParentSnapshot]:
+        """The snapshot to build upon. Needs the lease."""
+        layout = codebase.layout
         if self.local_manifest is not None:
-            view = SnapshotView(
-                codebase.layout, self.local_manifest, ReadersLock(codebase.layout), Verifier(codebase.layout)
-            )
-            return ParentSnapshot(stack.enter_context(view))
-        if self.downloaded is None:
-            return ParentSnapshot()
-        origin = Origin(LEFT_BEHIND) if self.outside_history else Origin()
-        manifest = replace(self.downloaded.manifest, store_id=codebase.layout.id, origin=origin)
-        view = install_parent(codebase.layout, manifest, self.downloaded, stack, keep=True)
-        install_snapshot.register_snapshot(codebase.layout, manifest)
-        return ParentSnapshot(view)
+            with SnapshotView(layout, self.local_manifest, ReadersLock(layout), Verifier(layout)) as view:
+                yield ParentSnapshot(view)
+        elif self.downloaded is not None:
+            origin = Origin(LEFT_BEHIND) if self.outside_history else Origin()
+            manifest = replace(self.downloaded.manifest, store_id=layout.id, origin=origin)
+            with open_installed(layout, manifest, self.downloaded, keep=True) as view:
+                install_snapshot.register_snapshot(layout, manifest)
+                yield ParentSnapshot(view)
+        else:
+            yield ParentSnapshot()
 
 
 @dataclass(frozen=True, slots=True)
 class BaseFinder:
-    """What is needed to look for a start."""
+    """Searches the remote and the build area for a base."""
 
     codebase: Codebase
     environment: Environment
@@ -71,7 +73,7 @@ class BaseFinder:
     transfer: OnProgress = field(default=lambda _: None)
 
     def find(self, commit: str) -> BuildBase:
-        """A remote that is missing, fails or is not believed only costs time."""
+        """A failing or untrusted remote is not an error: the build starts from a local snapshot or from nothing."""
         local_base, depth = self._find_local(commit)
         try:
             session = self._open_session()
@@ -79,13 +81,14 @@ class BaseFinder:
                 session, depth=depth, search_outside_history=local_base.local_manifest is None
             )
             downloader = SnapshotDownloader(session, self.area, (self.codebase.layout,), self.transfer)
-            published, downloaded = finder.find_nearest(commit, downloader.download)
+            published, downloaded = _download_nearest(commit, finder, downloader)
         except GitindexError as error:
             return replace(local_base, remark=error.message)
+        base = BuildBase("published", published.commit, downloaded=downloaded)
         if not published.outside_history or self._descends_from(commit, published.commit):
-            return BuildBase("published", published.commit, None, downloaded)
+            return base
         remark = f"no ancestor is published; {published.commit[:12]} is none, and only its work was used"
-        return BuildBase("published", published.commit, None, downloaded, remark, outside_history=True)
+        return replace(base, remark=remark, outside_history=True)
 
     def _descends_from(self, commit: str, base: str) -> bool:
         repo = self.codebase.repo
@@ -93,7 +96,7 @@ class BaseFinder:
         return has_commit(repo, base) and is_ancestor(repo, base, commit)
 
     def _find_local(self, commit: str) -> tuple[BuildBase, int]:
-        """The nearest local build, and how many commits are at least as near."""
+        """The nearest local build, and how many ancestors are at least as near: the remote is searched only there."""
         assert self.codebase.repo is not None
         local_builds = {
             manifest.git.head_sha: manifest
@@ -106,23 +109,44 @@ class BaseFinder:
         return BuildBase(), DEPTH
 
     def _open_session(self) -> RemoteSession:
-        """Believe what this user pinned, and what the publisher's own key signed."""
+        """Trust what this user pinned, and what the publisher's own key signed."""
         repo = self.codebase.repo
         assert repo is not None
         own_key = signing_keys.load_signing_key(self.environment)
         pin = remote_session.load_pin(self.environment, repo, self.repository)
         if own_key is None:
             return remote_session.open_reader(
-                repo, self.repository, self.codebase.fingerprint, self.environment,
-                self.codebase.settings.remote, self.url,
-            )  # fmt: skip
+                repo=repo,
+                repository=self.repository,
+                fingerprint=self.codebase.fingerprint,
+                environment=self.environment,
+                proposal=self.codebase.settings.remote,
+                requested=self.url,
+            )
         policy = pin.policy
         extended_policy = TrustPolicy(
             (*policy.trusted_keys, own_key.public), policy.revoked_ids, policy.threshold
         )
         return remote_session.open_writer(
-            repo, self.repository, self.codebase.fingerprint, self.environment, self.url, extended_policy
+            repo=repo,
+            repository=self.repository,
+            fingerprint=self.codebase.fingerprint,
+            environment=self.environment,
+            requested=self.url,
+            policy=extended_policy,
         )
+
+
+def _download_nearest(
+    commit: str, finder: PublishedFinder, downloader: SnapshotDownloader
+) -> tuple[PublishedSnapshot, DownloadedSnapshot]:
+    """Download the nearest snapshot that is whole. Raises what the finder and the downloader raise."""
+    for published in finder.iter_published(commit):
+        try:
+            return published, downloader.download(published)
+        except IntegrityError as error:
+            finder.skip_damaged(error)
+    raise finder.not_found_error(commit)
 
 
 def _is_clean(manifest: Manifest) -> bool:

@@ -1,4 +1,4 @@
-"""What a build is asked for, and what it tells."""
+"""The options of a build, and its report."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import UsageError
-from gitindex.git.repo import Head
 from gitindex.model.manifest import Manifest
+from gitindex.ops.sharing.build_area import BuildArea
 from gitindex.ops.sharing.build_base import BuildBase
+from gitindex.ops.sharing.download_snapshot import TransferCounts
 from gitindex.ops.syncing.sync_report import SyncReport
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One share of a build: `number` of `count`, from 1."""
+    """One of several parts of a build: `number` of `count`, from 1. The hash of a path says which shard holds it."""
 
     number: int
     count: int
@@ -31,15 +32,15 @@ class Shard:
 class BuildOptions:
     rev: str = "HEAD"
     full: bool = False
-    url: str = ""  # where published ancestors are looked for
+    url: str = ""  # the remote to search for published ancestors
     allow_degraded: bool = False
     exact_facts: bool = True  # run the exact indexers to completion
-    python_env: Path | None = None  # installed packages for them, as `refresh` takes them
+    python_env: Path | None = None  # installed packages for the indexers, as for `refresh`
     node_modules: Path | None = None
     allow_project_code: bool = False
     workers: int = 0
     shard: Shard | None = None
-    output: Path | None = None  # of a shard
+    output: Path | None = None  # directory for a shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,11 @@ class BuildReport:
     config_fingerprint: str
     note: str
     semantic: tuple[Any, ...]  # the exact layers of the snapshot
-    indexers: tuple[dict[str, Any], ...] = ()  # what became of each project
+    indexers: tuple[dict[str, Any], ...] = ()  # the outcome of each context
 
 
 def resolve_output(options: BuildOptions) -> Path | None:
-    """A shard goes where the user says: it is on its way to another machine."""
+    """The directory of a shard, None for a whole build. Raises UsageError."""
     if (options.shard is None) != (options.output is None):
         raise UsageError("a shard needs a directory to go to", hint="--shard I/N --output DIR")
     if options.output is None or options.shard is None:
@@ -77,19 +78,19 @@ def resolve_output(options: BuildOptions) -> Path | None:
 
 
 def make_build_report(
+    *,
     repository: str,
-    revision: Head,
+    build_area: BuildArea,
     base: BuildBase,
     sync_report: SyncReport,
     manifest: Manifest,
+    context_reports: tuple[dict[str, Any], ...],
     started: float,
 ) -> BuildReport:
-    assert revision.commit is not None
-    assert revision.tree is not None
     return BuildReport(
         status="ok",
-        commit=revision.commit,
-        tree=revision.tree,
+        commit=build_area.commit,
+        tree=build_area.tree,
         repository=repository,
         snapshot_id=manifest.snapshot_id,
         base=base.kind,
@@ -100,9 +101,10 @@ def make_build_report(
         languages=dict(manifest.counts.languages),
         skipped=dict(manifest.counts.skipped),
         segments=len(manifest.segments),
-        bytes=base.downloaded.bytes if base.downloaded else {"downloaded": 0, "reused": 0},
+        bytes=(base.downloaded.bytes if base.downloaded else TransferCounts()).to_json(),
         elapsed_ms=round((time.monotonic() - started) * 1000),
         config_fingerprint=manifest.config_fingerprint,
         note=base.remark,
         semantic=tuple(manifest.semantic),
+        indexers=context_reports,
     )

@@ -1,7 +1,7 @@
-"""Bringing one published snapshot here: what is missing is downloaded, all of it is proven (RE-3).
+"""Download one published snapshot, verify every file of it, and install it in a store (RE-3).
 
-Everything lands in an area outside every store, so that a failure at any point leaves the index as it was (RE-6);
-what a killed download left there saves the next one work.
+The download area lies outside every store, so that a failure at any point leaves the index as it was (RE-6). What a
+killed download left there is used by the next one.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from gitindex.errors import IncompatibleVersion, IntegrityError, LeaseHeld, RemoteMissing
 from gitindex.model import portable
@@ -36,46 +35,60 @@ _POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
+class TransferCounts:
+    """A number of objects or bytes: those that were downloaded and those that were here already."""
+
+    downloaded: int = 0
+    reused: int = 0
+
+    def to_json(self) -> dict[str, int]:
+        return {"downloaded": self.downloaded, "reused": self.reused}
+
+
+@dataclass(frozen=True, slots=True)
 class DownloadedSnapshot:
-    """A whole snapshot, proven, outside any store: artifact path → file."""
+    """A whole, verified snapshot outside any store."""
 
     manifest: Manifest
-    files: dict[str, Path]
+    files: dict[str, Path]  # artifact path → file
     area: Path
-    objects: dict[str, int]  # downloaded, reused
-    bytes: dict[str, int]
+    objects: TransferCounts
+    bytes: TransferCounts
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotDownloader:
-    """How to bring snapshots: from where, into which area, reusing which stores."""
+    """Downloads snapshots of a remote into an area."""
 
     session: RemoteSession
     area: Path
-    stores: tuple[Layout, ...]
+    stores: tuple[Layout, ...]  # whose files are reused; the first is the one to install into
     on_progress: OnProgress = lambda _: None
-    patience: Timeouts | None = None
+    timeouts: Timeouts | None = None
 
     def download(self, published: PublishedSnapshot) -> DownloadedSnapshot:
-        """Raises IntegrityError (try the next ancestor), RemoteUnavailable, RemoteDenied, StorageFull."""
+        """Download what no store has. Reads the table of contents first and trusts only what it names.
+
+        Raises IntegrityError (try the next ancestor), RemoteUnavailable, RemoteDenied, StorageFull.
+        """
         steps.reach("fetch.download")
         session, claim = self.session, published.claim
-        table = fetch_plan.read_toc(session.transport, session.names, claim, self.patience)
+        table = fetch_plan.read_toc(session.transport, session.names, claim, self.timeouts)
         staging = self.area / f"staged-{claim.toc.sha256[:16]}"
         _remove_stale_staging(self.area, staging)
         local_files = _find_local_files(table, self.stores, self.area / "reuse", staging)
         plan = fetch_plan.plan_fetch(table, local_files, session.names, staging)
-        _remove_stale_partials(self.area / "partials", {planned.packed.sha256 for planned in plan.download})
+        _remove_stale_partials(self.area / "partials", {pending.packed.sha256 for pending in plan.download})
         received = self._download_objects(plan)
         steps.reach("fetch.staged")
         files = {entry.path: staging / entry.path for entry in table.entries}
-        files.update((one.entry.path, one.source) for one in plan.reuse)
+        files.update((reused.entry.path, reused.source) for reused in plan.reuse)
         return DownloadedSnapshot(
-            _read_manifest(files, table, published),
-            files,
-            self.area,
-            {"downloaded": len(plan.download), "reused": len({one.source for one in plan.reuse})},
-            {"downloaded": received + claim.toc.size, "reused": plan.reuse_bytes},
+            manifest=_read_manifest(files, table, published),
+            files=files,
+            area=self.area,
+            objects=TransferCounts(len(plan.download), len({reused.source for reused in plan.reuse})),
+            bytes=TransferCounts(received + claim.toc.size, plan.reuse_bytes),
         )
 
     def _download_objects(self, plan: fetch_plan.FetchPlan) -> int:
@@ -86,7 +99,7 @@ class SnapshotDownloader:
                 plan.download,
                 partials,
                 on_progress=self.on_progress,
-                timeouts=self.patience,
+                timeouts=self.timeouts,
             )
         except RemoteMissing as error:
             raise IntegrityError(
@@ -96,7 +109,7 @@ class SnapshotDownloader:
 
 @contextmanager
 def lock_download_area(home: Path, repository: str, wait: float = 30.0) -> Iterator[Path]:
-    """The area of a repository, for one download at a time.
+    """The download area of a repository, locked for one download at a time.
 
     Raises LeaseHeld when another one keeps it, ForeignStore when it is not this user's.
     """
@@ -112,45 +125,38 @@ def lock_download_area(home: Path, repository: str, wait: float = 30.0) -> Itera
 
 
 def clear(area: Path) -> None:
-    """Everything is installed: nothing here is needed any more."""
+    """Delete what is left in the area once the snapshot is installed."""
     for entry in area.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry)
 
 
-def install_parent(
-    layout: Layout,
-    manifest: Manifest,
-    downloaded: DownloadedSnapshot,
-    stack: ExitStack,
-    *,
-    keep: bool = False,
-) -> SnapshotView:
-    """A view on the snapshot inside `layout`. Needs the lease.
+@contextmanager
+def open_installed(
+    layout: Layout, manifest: Manifest, downloaded: DownloadedSnapshot, *, keep: bool = False
+) -> Iterator[SnapshotView]:
+    """Install a downloaded snapshot in `layout` and open a view on it. Needs the lease.
 
-    Unless told to `keep` it, the snapshot is taken back when the body of `stack` fails.
+    Unless `keep` is set, the installed files are removed when the body fails.
     """
     installed = install_snapshot.install(layout, manifest, downloaded.files, downloaded.area)
-
-    def roll_back(
-        kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        if kind is not None and not keep:
+    try:
+        with SnapshotView(layout, manifest, None, install_snapshot.make_verifier(layout, manifest)) as view:
+            view.forget_overlay()
+            yield view
+    except BaseException:
+        if not keep:
             install_snapshot.uninstall(layout, installed)
-
-    stack.push(roll_back)
-    view = SnapshotView(layout, manifest, None, install_snapshot.make_verifier(layout, manifest))
-    view.forget_overlay()
-    return stack.enter_context(view)
+        raise
 
 
 def _find_local_files(
     table: Toc, stores: tuple[Layout, ...], reuse_folder: Path, staging: Path
 ) -> dict[str, Path]:
-    """Raw hash → a proven local file, for what the table needs.
+    """Raw hash → a verified local file, for what the table needs.
 
-    Files of the store to install into (the first) are named as they are; those of others are linked, so that
-    no gc takes them away. A crashed install and a killed download left whole files, too.
+    Files of the store to install into (the first) are used in place; those of other stores are linked into
+    `reuse_folder`, so that no gc deletes them meanwhile. A crashed install and a killed download left whole files, too.
     """
     needed = {entry.packed.raw_sha256 for entry in table.entries}
     local_files: dict[str, Path] = {}
@@ -192,7 +198,7 @@ def _has_content(path: Path, packed: PackedArtifact) -> bool:
 
 
 def _read_manifest(files: dict[str, Path], table: Toc, published: PublishedSnapshot) -> Manifest:
-    """The published manifest, checked against what was signed; `files` keeps the artifacts."""
+    """The published manifest, checked against the signed claim and table. Removes it from `files`."""
     path = files.pop(portable.NAME, None)
     if path is None:
         raise IntegrityError("the published snapshot has no manifest", hint="gitindex verify")
@@ -204,7 +210,7 @@ def _read_manifest(files: dict[str, Path], table: Toc, published: PublishedSnaps
 
 
 def _remove_stale_staging(area: Path, staging: Path) -> None:
-    """Leftovers of other downloads: this one cannot use them."""
+    """Delete what downloads of other snapshots left: this one cannot use it."""
     for entry in area.iterdir():
         if entry.name == "reuse" or (entry.name.startswith("staged-") and entry != staging):
             shutil.rmtree(entry)

@@ -1,16 +1,17 @@
-"""`fetch`: the nearest published ancestor, verified, installed, and caught up with this working tree (RE-3).
+"""`fetch`: install the nearest published snapshot and catch up with the working tree (RE-3).
 
-Find, prove, download outside the store, then one publish under the lease. Before that publish nothing of the
-local index has changed; when it fails, what was installed is taken back (RE-6).
+Order: find and verify, download outside the store, then install, plan and publish once, under the lease. Until that
+publish the local index is as it was; when it fails, the installed files are removed again (RE-6).
 """
 
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from gitindex.errors import GitindexError, NotARepository
+from gitindex.errors import GitError, GitindexError, IntegrityError, NotARepository
 from gitindex.git.repo import read_head, resolve
 from gitindex.indexing.write import Progress
 from gitindex.model.ids import ulid
@@ -22,17 +23,16 @@ from gitindex.ops.sharing.fetch_report import FetchReport, make_fetch_report
 from gitindex.ops.sharing.published_snapshots import PublishedFinder, PublishedSnapshot
 from gitindex.ops.sharing.remote_session import RemoteSession
 from gitindex.ops.syncing.catchup import serve_hook_request
-from gitindex.ops.syncing.git_fallback import scan_if_git_fails
+from gitindex.ops.syncing.git_fallback import scan_instead
 from gitindex.ops.syncing.maintenance import maintain_after_sync
-from gitindex.ops.syncing.parent_snapshot import Adopt, ParentSnapshot
+from gitindex.ops.syncing.parent_snapshot import ParentSnapshot
 from gitindex.ops.syncing.sync import sync
-from gitindex.ops.syncing.sync_locked import locked_sync
+from gitindex.ops.syncing.sync_locked import LockedStore, lock_store, plan_on_parent, publish_plan
 from gitindex.ops.syncing.sync_plan import SyncOptions
-from gitindex.ops.syncing.sync_report import SyncReport
+from gitindex.ops.syncing.sync_report import SyncReport, make_noop_report
 from gitindex.remote.transport import OnProgress, Timeouts
 from gitindex.store import log, manifests, publish, steps, stores
 from gitindex.store.layout import Layout
-from gitindex.store.lease import Lease
 from gitindex.view.snapshot import SnapshotView
 
 
@@ -42,7 +42,7 @@ class FetchOptions:
     rev: str = "HEAD"
     allow_degraded: bool = False
     workers: int = 0
-    patience: Timeouts | None = None
+    timeouts: Timeouts | None = None
 
 
 def fetch(
@@ -51,7 +51,7 @@ def fetch(
     progress: Progress = lambda _p, _d, _t: None,
     transfer: OnProgress = lambda _: None,
 ) -> FetchReport:
-    """Bring the index of the present tree here with the least work.
+    """Index the present tree from the nearest published snapshot.
 
     Raises Untrusted, IntegrityError, RemoteError, LeaseHeld and what a sync raises; then nothing changed.
     """
@@ -59,30 +59,39 @@ def fetch(
     session, target = _open_session(codebase, fetch_options)
     steps.reach("fetch.find")
     # With an index here, a sync from it is nearer than what other branches have published.
-    finder = PublishedFinder(
-        session, search_outside_history=manifests.read_active_id(codebase.layout) is None
-    )
+    has_index = manifests.read_active_id(codebase.layout) is not None
+    finder = PublishedFinder(session, search_outside_history=not has_index)
     with (
         serve_hook_request(codebase),
         download_snapshot.lock_download_area(codebase.home, session.repository) as area,
     ):
-        downloader = SnapshotDownloader(
-            session, area, list_reusable_stores(codebase), transfer, fetch_options.patience
-        )
-        published, downloaded = finder.find_nearest(
-            target, lambda one: None if _is_installed(codebase, one) else downloader.download(one)
-        )
+        reusable_stores = list_reusable_stores(codebase)
+        downloader = SnapshotDownloader(session, area, reusable_stores, transfer, fetch_options.timeouts)
+        published, downloaded = _download_nearest(codebase, target, finder, downloader)
         # Before anything is published: a trust file that cannot be written leaves the index as it was (RE-6).
         rotated_keys = trusted_keys.update_pins(codebase.environment, session, published.trusted)
         sync_options = SyncOptions(allow_degraded=fetch_options.allow_degraded, workers=fetch_options.workers)
         if downloaded is None:
             sync_report = sync(codebase, sync_options, progress)
         else:
-            sync_report = _install(codebase, session, published, downloaded, sync_options, progress)
+            with (
+                lock_store(codebase, sync_options, time.monotonic()) as store,
+                _install(store, session, published, downloaded) as parent,
+            ):
+                sync_report = _catch_up(store, parent, progress)
         download_snapshot.clear(area)
     maintain_after_sync(codebase)
     steps.reach("fetch.done")
-    fetch_report = make_fetch_report(session, target, published, downloaded, sync_report, finder, started)
+    fetch_report = make_fetch_report(
+        session=session,
+        target=target,
+        published=published,
+        downloaded=downloaded,
+        sync_report=sync_report,
+        refusals=finder.refusals,
+        rotated_keys=rotated_keys,
+        started=started,
+    )
     log.append(
         codebase.layout,
         "fetch",
@@ -90,7 +99,7 @@ def fetch(
         bytes=fetch_report.bytes,
         elapsed_ms=fetch_report.elapsed_ms,
     )
-    return replace(fetch_report, rotated=tuple(key.id for key in rotated_keys))
+    return fetch_report
 
 
 def is_pinned(codebase: Codebase) -> bool:
@@ -122,13 +131,35 @@ def _open_session(codebase: Codebase, options: FetchOptions) -> tuple[RemoteSess
     repository = remote_session.find_repository_id(codebase.repo, proposal, target)
     fingerprint = remote_session.published_fingerprint(codebase.settings)
     session = remote_session.open_reader(
-        codebase.repo, repository, fingerprint, codebase.environment, proposal, options.url
+        repo=codebase.repo,
+        repository=repository,
+        fingerprint=fingerprint,
+        environment=codebase.environment,
+        proposal=proposal,
+        requested=options.url,
     )
     return session, target
 
 
+def _download_nearest(
+    codebase: Codebase, target: str, finder: PublishedFinder, downloader: SnapshotDownloader
+) -> tuple[PublishedSnapshot, DownloadedSnapshot | None]:
+    """Download the nearest snapshot that is whole; None in its place where it is installed already.
+
+    Raises what the finder and the downloader raise.
+    """
+    for published in finder.iter_published(target):
+        if _is_installed(codebase, published):
+            return published, None
+        try:
+            return published, downloader.download(published)
+        except IntegrityError as error:
+            finder.skip_damaged(error)
+    raise finder.not_found_error(target)
+
+
 def _is_installed(codebase: Codebase, published: PublishedSnapshot) -> bool:
-    """Does the active snapshot stand on this very publication, believed for the same reason?"""
+    """Whether the active snapshot was fetched from this publication, and one of its signers was trusted for it."""
     snapshot_id = manifests.read_active_id(codebase.layout)
     if snapshot_id is None:
         return False
@@ -140,47 +171,55 @@ def _is_installed(codebase: Codebase, published: PublishedSnapshot) -> bool:
     return origin.kind == "fetched" and origin.toc == published.claim.toc.sha256 and origin.signer in signers
 
 
+@contextmanager
 def _install(
-    codebase: Codebase,
+    store: LockedStore,
     session: RemoteSession,
     published: PublishedSnapshot,
     downloaded: DownloadedSnapshot,
-    options: SyncOptions,
-    progress: Progress,
-) -> SyncReport:
-    """One publish: the fetched snapshot as parent, the local differences on top."""
+) -> Iterator[ParentSnapshot]:
+    """The downloaded snapshot as parent of the next publish; its files are removed when the body fails."""
     origin = Origin("fetched", published.commit, published.signer, session.url, published.claim.toc.sha256)
     manifest = replace(downloaded.manifest, origin=origin)
+    with download_snapshot.open_installed(store.layout, manifest, downloaded) as view:
+        yield ParentSnapshot(view, seeded_from=f"{session.url} at {published.commit[:12]}")
 
-    def choose(_codebase: Codebase, _options: SyncOptions, stack: ExitStack) -> ParentSnapshot:
-        view = download_snapshot.install_parent(codebase.layout, manifest, downloaded, stack)
-        adopt = _make_adopt(codebase, view) if _may_be_active(codebase.layout, manifest) else None
-        return ParentSnapshot(view, seeded_from=f"{session.url} at {published.commit[:12]}", adopt=adopt)
 
-    return scan_if_git_fails(
-        codebase, options, lambda chosen: locked_sync(codebase, chosen, progress, time.monotonic(), choose)
-    )
+def _catch_up(store: LockedStore, parent: ParentSnapshot, progress: Progress) -> SyncReport:
+    """Publish the local differences on top of `parent`; scan the files where git fails (C-1)."""
+    try:
+        return _publish_differences(store, parent, progress)
+    except GitError as error:
+        scan_options = scan_instead(store.codebase, store.options, error)
+    return _publish_differences(replace(store.renew_snapshot_id(), options=scan_options), parent, progress)
+
+
+def _publish_differences(store: LockedStore, parent: ParentSnapshot, progress: Progress) -> SyncReport:
+    """One publish. Where there are no differences, the fetched snapshot itself becomes active (ADR 13)."""
+    assert parent.view is not None
+    with plan_on_parent(store, parent) as locked_plan:
+        if locked_plan.matches_parent and _may_be_active(store.layout, parent.view.manifest):
+            manifest = _activate(store, parent.view, locked_plan.source.git_state)
+            return make_noop_report(manifest, store.started)
+        return publish_plan(store, locked_plan, progress)
 
 
 def _may_be_active(layout: Layout, manifest: Manifest) -> bool:
-    """Ids are times, and retention goes by them: the newest here, and not of a publisher whose clock runs ahead."""
+    """Snapshot ids are times, and retention compares them: a fetched id must be the newest here and not in the future
+    (a publisher's clock may be ahead)."""
     snapshot_ids = manifests.list_ids(layout)  # newest first
     return not (snapshot_ids and snapshot_ids[0] > manifest.snapshot_id) and manifest.snapshot_id <= ulid()
 
 
-def _make_adopt(codebase: Codebase, view: SnapshotView) -> Adopt:
-    """Where the tree is the published commit's, the snapshot serves as it is: its marker names no root (ADR 13)."""
-
-    def adopt(writer_lease: Lease, git: GitState) -> Manifest:
-        local_manifest = replace(
-            view.manifest,
-            parent_snapshot_id=manifests.read_active_id(codebase.layout),
-            canonical_root=str(codebase.root),
-            store_id=codebase.layout.id,
-            config_fingerprint=codebase.fingerprint,
-            lease_epoch=writer_lease.epoch,
-            git=git,
-        )
-        return publish.activate_installed(codebase.layout, writer_lease, local_manifest, view.verifier)
-
-    return adopt
+def _activate(store: LockedStore, view: SnapshotView, git_state: GitState) -> Manifest:
+    """Make the installed snapshot active under its own id: its completion marker names no root."""
+    local_manifest = replace(
+        view.manifest,
+        parent_snapshot_id=manifests.read_active_id(store.layout),
+        canonical_root=str(store.codebase.root),
+        store_id=store.layout.id,
+        config_fingerprint=store.codebase.fingerprint,
+        lease_epoch=store.lease.epoch,
+        git=git_state,
+    )
+    return publish.activate_installed(store.layout, store.lease, local_manifest, view.verifier)

@@ -1,7 +1,7 @@
-"""`merge`: the shards of a build as one snapshot (RE-8).
+"""`merge`: publish the shards of a build as one snapshot (RE-8).
 
-Segments and lexical files are linked, nothing is indexed again. That the shards are all there, and nothing else,
-is proven against the commit's tree before anything is published.
+Segments and lexical files are linked, nothing is indexed again. Before anything is published, the files of all shards
+together are compared with the commit's tree: none may be missing and none may be foreign.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from gitindex.ops.codebase import Codebase, initial_store_state
 from gitindex.ops.sharing import push_checks
 from gitindex.ops.sharing.build_area import list_builds, open_build_area
 from gitindex.ops.sharing.merge_manifests import merge_manifests
+from gitindex.ops.syncing.lease_waits import LEASE_WAIT
 from gitindex.segment import overlay
 from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import SegmentWriter, WrittenSegment
@@ -52,21 +53,18 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
     Raises UsageError without shards of this commit, PublishBlocked when they are not exactly the commit.
     """
     started = time.monotonic()
-    codebase, revision = open_build_area(path, environment, rev)
-    assert revision.commit is not None
-    shards = [
-        _find_shard_build(codebase, layout, revision.commit)
-        for layout in _find_shard_stores(codebase, folders)
-    ]
+    build_area = open_build_area(path, environment, rev)
+    codebase, commit = build_area.codebase, build_area.commit
+    shards = [_find_shard_build(codebase, layout, commit) for layout in _find_shard_stores(codebase, folders)]
     if not shards:
         raise UsageError(
-            f"no shard of {revision.commit[:12]} is there", hint="gitindex build --shard I/N --output DIR"
+            f"no shard of {commit[:12]} is there", hint="gitindex build --shard I/N --output DIR"
         )
     txn = ulid()
     stores.create(codebase.layout, initial_store_state(codebase))
     with (
         atomic.translate_storage_errors(codebase.layout.base),
-        lease.hold(codebase.layout, txn, wait=30.0) as writer_lease,
+        lease.hold(codebase.layout, txn, wait=LEASE_WAIT) as writer_lease,
     ):
         snapshot_id = manifests.next_id(codebase.layout, txn)
         parts = [
@@ -77,19 +75,19 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
         with SnapshotView(codebase.layout, merged, None, Verifier(codebase.layout)) as view:
             view.forget_overlay()
             _check_disjoint(view)
-            push_checks.check_snapshot(codebase, view, revision.commit)
+            push_checks.check_snapshot(codebase, view, commit)
             with publish.open_transaction(codebase.layout, snapshot_id, writer_lease) as folder:
                 manifest = publish.publish(
-                    codebase.layout,
-                    writer_lease,
-                    snapshot_id,
-                    _stage(codebase, merged, parts, folder),
-                    view.verifier,
-                    _make_compose(merged, codebase, writer_lease.epoch),
+                    layout=codebase.layout,
+                    lease=writer_lease,
+                    snapshot_id=snapshot_id,
+                    staged=_stage(codebase, merged, parts, folder),
+                    verifier=view.verifier,
+                    compose=_make_compose(merged, codebase, writer_lease.epoch),
                 )
     return MergeReport(
         status="ok",
-        commit=revision.commit,
+        commit=commit,
         snapshot_id=snapshot_id,
         shards=len(shards),
         segments=len(manifest.segments),
@@ -120,10 +118,10 @@ def _check_disjoint(view: SnapshotView) -> None:
 
 
 def _stage(codebase: Codebase, merged: Manifest, parts: Sequence[Manifest], folder: Path) -> StagedSnapshot:
-    """The union of the lexical indexes, and a small segment with the completion marker (C-4)."""
+    """Stage the union of the lexical indexes, and a small segment with the completion marker (C-4)."""
     layout = codebase.layout
     lexical_artifacts = {artifact.path: artifact for part in parts for artifact in part.lexical}
-    homes = [(layout.base / one.lexical[0].path).parent for one in parts]
+    homes = [(layout.base / part.lexical[0].path).parent for part in parts]
     linked: dict[int, Artifact] = {}
     for source, copy in unite(homes, folder / "lexical", atomic.link_or_copy):
         linked[copy.stat().st_ino] = lexical_artifacts[source.relative_to(layout.base).as_posix()]

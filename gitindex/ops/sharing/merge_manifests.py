@@ -1,4 +1,4 @@
-"""Several manifests of disjoint paths as one (RE-8). Values only."""
+"""Merge the manifests of shards, whose paths are disjoint (RE-8). Reads and writes no file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def merge_manifests(parts: Sequence[Manifest], snapshot_id: str) -> Manifest:
         snapshot_id=snapshot_id,
         parent_snapshot_id=None,
         created_at=state_file.now(),
-        segments=tuple(segment for one in parts for segment in one.segments),
+        segments=tuple(segment for part in parts for segment in part.segments),
         overlay=portable.empty_overlay(snapshot_id),
-        counts=_sum_counts(one.counts for one in parts),
-        timings_ms={"total": sum(one.timings_ms.get("total", 0) for one in parts)},
+        counts=_sum_counts(part.counts for part in parts),
+        timings_ms={"total": sum(part.timings_ms.get("total", 0) for part in parts)},
         origin=Origin(),
-        degraded=any(one.degraded for one in parts),
-        errors=tuple(error for one in parts for error in one.errors),
+        degraded=any(part.degraded for part in parts),
+        errors=tuple(error for part in parts for error in part.errors),
     )
 
 

@@ -1,14 +1,13 @@
-"""Published snapshots that can be believed, nearest ancestor first (RE-3).
+"""Find published snapshots with trusted signatures, nearest ancestor first (RE-3).
 
-What does not verify, is gone or is damaged is remembered and passed over: the next ancestor serves as well. After a
-force push no ancestor may be published; then, for those who ask, what was published last elsewhere serves.
+A manifest that does not verify is recorded in `refusals` and skipped: the next ancestor serves as well. After a force
+push no ancestor may be published; with `search_outside_history` the search then goes on to other commits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError, RemoteMissing, Untrusted
 from gitindex.git.history import count_commits_apart
@@ -20,17 +19,16 @@ from gitindex.trust.verify import VerifiedClaim, verify
 
 DEPTH = 512
 _MAX_OUTSIDE = 32  # published commits to consider that are no ancestors
-_MAX_TRIES = 4  # snapshots to try whose objects turn out missing or damaged
-T = TypeVar("T")
+_MAX_DAMAGED = 4  # snapshots to try whose objects turn out missing or damaged
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedSnapshot:
-    """A verified statement about one commit."""
+    """A commit and the verified claim about its snapshot."""
 
     commit: str
     trusted: VerifiedClaim
-    outside_history: bool = False  # not among the ancestors that were asked about
+    outside_history: bool = False  # the commit is not among the ancestors that were searched
 
     @property
     def claim(self) -> SnapshotClaim:
@@ -43,16 +41,20 @@ class PublishedSnapshot:
 
 @dataclass(slots=True)
 class PublishedFinder:
-    """One search, with what it passed over."""
+    """One search, with the errors of the snapshots that it skipped."""
 
     session: RemoteSession
     depth: int = DEPTH
     search_outside_history: bool = False  # go on to commits that are no ancestors
     refusals: list[GitindexError] = field(default_factory=list)
     searched_count: int = 0
+    damaged_count: int = 0
 
     def iter_published(self, commit: str) -> Iterator[PublishedSnapshot]:
-        """Raises what a search raises (RemoteUnavailable, RemoteDenied), never an Untrusted."""
+        """Yield verified snapshots; ask for the next one when the objects of a snapshot are missing or damaged.
+
+        Raises what a search raises (RemoteUnavailable, RemoteDenied), never Untrusted.
+        """
         history = ancestors(self.session.repo, commit, self.depth)
         self.searched_count = len(history)
         search = ManifestSearch(self.session.transport, self.session.names, self.session.fingerprint)
@@ -76,33 +78,29 @@ class PublishedFinder:
             yield PublishedSnapshot(unverified.commit, trusted, outside_history)
 
     def _list_outside_history(self, search: ManifestSearch, commit: str, history: Sequence[str]) -> list[str]:
-        """Published commits that are no ancestors. First those that are not even in this clone, the newest publication
-        first: a branch has left them behind, and a fresh clone never saw them. Then the nearest."""
+        """Published commits that are no ancestors: first those that this clone does not have, the newest publication
+        first, because a force push left them behind; then the others, the nearest first."""
         searched, repo = frozenset(history), self.session.repo
         others = [other for other in search.list_published() if other not in searched][:_MAX_OUTSIDE]
-        in_clone = [one for one in others if has_commit(repo, one)]
-        left_behind = [one for one in others if one not in in_clone]
-        return [*left_behind, *sorted(in_clone, key=lambda one: count_commits_apart(repo, one, commit))]
+        in_clone = [other for other in others if has_commit(repo, other)]
+        left_behind = [other for other in others if other not in in_clone]
+        return [*left_behind, *sorted(in_clone, key=lambda other: count_commits_apart(repo, other, commit))]
 
-    def find_nearest(
-        self, commit: str, download: Callable[[PublishedSnapshot], T]
-    ) -> tuple[PublishedSnapshot, T]:
-        """The nearest snapshot that `download` could bring.
-
-        Raises the refusal of the nearest one when none is left, RemoteMissing when there never was any.
-        """
-        failures = 0
+    def find_nearest(self, commit: str) -> PublishedSnapshot:
+        """The first of `iter_published`. Raises as `not_found_error` says when there is none."""
         for published in self.iter_published(commit):
-            try:
-                return published, download(published)
-            except IntegrityError as error:
-                self.refusals.append(error)
-                failures += 1
-                if failures == _MAX_TRIES:
-                    break
-        raise self._not_found_error(commit)
+            return published
+        raise self.not_found_error(commit)
 
-    def _not_found_error(self, commit: str) -> GitindexError:
+    def skip_damaged(self, error: IntegrityError) -> None:
+        """Record a snapshot that could not be downloaded whole. Raises the first refusal after too many of them."""
+        self.refusals.append(error)
+        self.damaged_count += 1
+        if self.damaged_count == _MAX_DAMAGED:
+            raise self.refusals[0]
+
+    def not_found_error(self, commit: str) -> GitindexError:
+        """The refusal of the nearest snapshot when none is left, RemoteMissing when there never was any."""
         if self.refusals:
             return self.refusals[0]
         return RemoteMissing(

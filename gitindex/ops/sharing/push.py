@@ -1,6 +1,6 @@
-"""`push`: objects, then the table of contents, then the signed manifest, last (RE-2).
+"""`push`: upload the objects of a build, then the table of contents, then the signed manifest (RE-2).
 
-Safe to repeat and safe to race: until the manifest is there nothing refers to what was uploaded.
+Safe to repeat and safe to run twice at once: until the manifest is there, nothing refers to what was uploaded.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from gitindex.view.snapshot import SnapshotView
 class PushOptions:
     url: str = ""
     rev: str = "HEAD"
-    branches: tuple[str, ...] = ()  # besides those of the commit's settings, or the default one
-    default_branch: str = ""  # what it is called, where the clone does not say
-    successors: tuple[Path, ...] = ()  # private keys to hand over to (RE-5)
-    patience: Timeouts | None = None
+    branches: tuple[str, ...] = ()  # allowed besides those of the commit's settings, or the default branch
+    default_branch: str = ""  # its name, where the clone does not know it
+    successors: tuple[Path, ...] = ()  # private keys that readers shall trust from now on (RE-5)
+    timeouts: Timeouts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,44 +54,45 @@ def push(
 ) -> PushReport:
     """Publish the build of a commit.
 
-    Raises PublishBlocked (nothing may leave), UsageError (not built), ConfigError (no key), RemoteError.
+    Raises PublishBlocked (a check refused it), UsageError (not built), ConfigError (no key), RemoteError.
     """
     push_options, started = options or PushOptions(), time.monotonic()
     push_checks.check_event(environment)
-    signers, successors = (
-        (signing_keys.require_signing_key(environment),),
-        tuple(map(load_private, push_options.successors)),
-    )
-    codebase, revision = open_build_area(path, environment, push_options.rev)
-    assert codebase.repo is not None
-    assert revision.commit is not None
+    signers = (signing_keys.require_signing_key(environment),)
+    successors = tuple(map(load_private, push_options.successors))
+    build_area = open_build_area(path, environment, push_options.rev)
+    codebase, repo, commit = build_area.codebase, build_area.repo, build_area.commit
     proposal = codebase.settings.remote
-    allowed = push_checks.find_allowed_branches(codebase.repo, proposal.branches, push_options.default_branch)
-    push_checks.check_branch(codebase.repo, revision.commit, allowed, push_options.branches)
-    repository = remote_session.find_repository_id(codebase.repo, proposal, revision.commit)
-    own_policy = TrustPolicy(tuple(key.public for key in (*signers, *successors)), threshold=len(signers))
+    allowed = push_checks.find_allowed_branches(repo, proposal.branches, push_options.default_branch)
+    push_checks.check_branch(repo, commit, allowed, push_options.branches)
+    repository = remote_session.find_repository_id(repo, proposal, commit)
     session = remote_session.open_writer(
-        codebase.repo, repository, codebase.fingerprint, environment, push_options.url, own_policy
+        repo=repo,
+        repository=repository,
+        fingerprint=codebase.fingerprint,
+        environment=environment,
+        requested=push_options.url,
+        policy=TrustPolicy(tuple(key.public for key in (*signers, *successors)), threshold=len(signers)),
     )
-    manifest = find_build(codebase, revision.commit)
+    manifest = find_build(codebase, commit)
     lock = ReadersLock(codebase.layout)
     with SnapshotView(codebase.layout, manifest, lock, Verifier(codebase.layout)) as view:
-        push_checks.check_snapshot(codebase, view, revision.commit)
+        push_checks.check_snapshot(codebase, view, commit)
         publication = Publication(
-            session,
-            codebase.layout,
-            manifest,
-            signers,
-            successors,
-            environment,
-            push_options.patience,
-            transfer,
+            session=session,
+            layout=codebase.layout,
+            manifest=manifest,
+            signers=signers,
+            successors=successors,
+            environment=environment,
+            timeouts=push_options.timeouts,
+            transfer=transfer,
         )
         with TemporaryDirectory(prefix="gitindex-push-") as scratch:
             put, tally = publication.publish(Path(scratch))
     return PushReport(
         status="ok",
-        commit=revision.commit,
+        commit=commit,
         repository=repository,
         remote=session.url,
         manifest=put.value,

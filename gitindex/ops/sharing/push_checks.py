@@ -1,6 +1,6 @@
-"""What may leave this machine (RE-2): only content of the commit's own history, from where pushes are meant to be.
+"""Checks before a push: event, branch, and that the snapshot holds the commit alone (RE-2).
 
-Looked at again right before a push, whatever the build promised.
+They run right before each push, whatever the build checked.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from gitindex.view.snapshot import SnapshotView
 _USUAL_BRANCHES = ("main", "master", "trunk")
 _MAX_SHOWN = 8
 _PLAIN_NAME = re.compile(r"[^-*?\[\]\s][^*?\[\]\s]*")
-# Events of merged code. Pull requests, comments on them and what runs after their workflows bring anybody's.
+# CI events that run merged code. Those of pull requests, of comments on them and `workflow_run` run anybody's code.
 _ALLOWED_EVENTS = ("push", "schedule", "workflow_dispatch", "release")
 
 
 def check_event(environment: Environment) -> None:
-    """Only from where code is merged, when an event started us at all. Raises PublishBlocked."""
+    """In CI, the event must run merged code; outside of CI there is none. Raises PublishBlocked."""
     if environment.event and environment.event not in _ALLOWED_EVENTS:
         raise PublishBlocked(
             f"pushing from a {escape_line(environment.event, 60)} event is refused",
@@ -37,23 +37,23 @@ def check_event(environment: Environment) -> None:
 
 @frozen
 class AllowedBranches:
-    """Branches that may be pushed. `guessed`: nobody named any, and the clone does not know its default branch."""
+    """Branches that may be pushed."""
 
     patterns: tuple[str, ...]
-    guessed: bool = False
+    guessed: bool = False  # no branch is configured, and the clone does not know its default branch
 
 
 def find_allowed_branches(repo: Repo, configured: tuple[str, ...], default: str = "") -> AllowedBranches:
-    """Those of the settings, else the default branch: what the caller calls it, else what origin/HEAD says. A checkout
-    in CI has no origin/HEAD; then the usual names stand for it."""
+    """Those of the settings, else the default branch: `default`, else what origin/HEAD says, else the usual names (a
+    checkout in CI has no origin/HEAD)."""
     branches = configured or tuple(filter(None, (default or default_branch(repo),)))
     return AllowedBranches(branches) if branches else AllowedBranches(_USUAL_BRANCHES, guessed=True)
 
 
 def check_branch(repo: Repo, commit: str, allowed: AllowedBranches, added: tuple[str, ...] = ()) -> None:
-    """The commit is on a branch that is meant to be published: one of those `allowed`, or `added`.
+    """Require the commit to be on a branch that is `allowed` or `added`. Raises PublishBlocked.
 
-    Where there is a remote, its branches count and not their local namesakes. Raises PublishBlocked.
+    Where the repository has a git remote, the branches of that remote count, not local branches of the same name.
     """
     patterns = (*allowed.patterns, *added)
     branches = branches_with(repo, commit)
@@ -72,9 +72,8 @@ def _explain_refusal(
     tracked = [name for name in remote if _matches(name.partition("/")[2], patterns)]
     if branches or not tracked:
         location = _quote_branches(branches) or "no branch"
-        reason = (
-            ": without origin/HEAD this clone does not know its default branch" if guessed and remote else ""
-        )
+        is_unsure = guessed and remote
+        reason = ": without origin/HEAD this clone does not know its default branch" if is_unsure else ""
         return PublishBlocked(
             f"{commit[:12]} is on {location}; only {_quote_branches(patterns)} may be pushed{reason}",
             hint=f"gitindex push --branch {quote_argument(branches[0])}"
@@ -89,18 +88,18 @@ def _explain_refusal(
 
 
 def _quote_branches(branches: tuple[str, ...]) -> str:
-    """Names from the repository: each quoted, a few of them."""
+    """The first names, each quoted: they come from the repository, which may be hostile."""
     more = f" and {len(branches) - _MAX_SHOWN:,} more" if len(branches) > _MAX_SHOWN else ""
     return ", ".join(map(quote_text, branches[:_MAX_SHOWN])) + more
 
 
 def _suggest_switch(pattern: str) -> str:
-    """`branches` may hold patterns, and a name that begins like an option; git has no switch for either."""
+    """A configured branch may be a pattern or begin like an option; `git switch` takes neither."""
     return f"git switch {quote_argument(pattern)}" if _PLAIN_NAME.fullmatch(pattern) else "git branch --all"
 
 
 def check_snapshot(codebase: Codebase, view: SnapshotView, commit: str) -> None:
-    """The snapshot is of this commit alone, and every file in it is the commit's. Raises PublishBlocked."""
+    """Require a snapshot of this commit alone, with exactly its files. Raises PublishBlocked."""
     manifest = view.manifest
     _check_flags(manifest, commit)
     assert codebase.repo is not None

@@ -1,7 +1,7 @@
-"""`remote gc`: drop manifests nobody will look for, then what only they referenced, in two phases (RE-7).
+"""`remote gc`: delete outdated manifests, then the objects that only they referenced, in two phases (RE-7).
 
 Kept: manifests of the newest commits of every branch and tag this clone knows, and every manifest younger than
-`days`. An object goes only when it was unreferenced in two runs at least a day apart.
+`days`. An object is deleted only when it was unreferenced in two runs at least a day apart.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RemoteGcReport:
     manifests: dict[str, int]  # kept, dropped
     objects: dict[str, int]  # kept, deleted, condemned
     bytes_freed: int
-    stale: bool  # somebody published meanwhile; run again
+    stale: bool  # a manifest was published during the run; run again
     elapsed_ms: int
 
 
@@ -47,23 +47,27 @@ def remote_gc(
     grace: float = GRACE_SECONDS,
     dry_run: bool = False,
 ) -> RemoteGcReport:
-    """One run. Raises UsageError in a shallow clone, RemoteError, IntegrityError (a manifest nobody can read)."""
+    """One run. Raises UsageError in a shallow clone, RemoteError, IntegrityError (a manifest that cannot be read)."""
     started = time.monotonic()
-    codebase, revision = open_build_area(path, environment, "HEAD")
-    assert codebase.repo is not None
-    assert revision.commit is not None
-    if codebase.repo.shallow:
+    build_area = open_build_area(path, environment, "HEAD")
+    codebase, repo = build_area.codebase, build_area.repo
+    if repo.shallow:
         raise UsageError("a shallow clone does not know which commits to keep", hint="git fetch --unshallow")
-    repository = remote_session.find_repository_id(codebase.repo, codebase.settings.remote, revision.commit)
+    repository = remote_session.find_repository_id(repo, codebase.settings.remote, build_area.commit)
     session = remote_session.open_writer(
-        codebase.repo, repository, codebase.fingerprint, environment, url, TrustPolicy(())
+        repo=repo,
+        repository=repository,
+        fingerprint=codebase.fingerprint,
+        environment=environment,
+        requested=url,
+        policy=TrustPolicy(()),  # signatures do not matter here: every readable manifest keeps its objects
     )
-    kept_commits = frozenset(newest_commits(codebase.repo, keep))
+    kept_commits = frozenset(newest_commits(repo, keep))
     transport, names = session.transport, session.names
-    stock = collection.read_inventory(transport, names)
-    now = collection.read_remote_clock(transport, names) if not dry_run else time.time()
+    inventory = collection.read_inventory(transport, names)
+    now = time.time() if dry_run else collection.read_remote_clock(transport, names)
     plan = collection_plan.plan(
-        stock,
+        inventory,
         collection.read_mark(transport, names),
         now,
         drop=_find_outdated_manifests(session, kept_commits, now - days * 86400),
@@ -77,9 +81,9 @@ def remote_gc(
         remote=session.url,
         repository=repository,
         dry_run=dry_run,
-        manifests={"kept": len(stock.manifests) - collected.dropped, "dropped": collected.dropped},
+        manifests={"kept": len(inventory.manifests) - collected.dropped, "dropped": collected.dropped},
         objects={
-            "kept": len(stock.objects) - collected.deleted,
+            "kept": len(inventory.objects) - collected.deleted,
             "deleted": collected.deleted,
             "condemned": len(plan.mark.keys) if plan.mark else 0,
         },
@@ -92,7 +96,7 @@ def remote_gc(
 def _find_outdated_manifests(
     session: RemoteSession, kept_commits: frozenset[str], cutoff: float
 ) -> frozenset[str]:
-    """Manifests of commits that are not among the newest any more, and old themselves."""
+    """Keys of manifests that are older than `cutoff` and whose commits are not among the newest any more."""
     return frozenset(
         entry.key
         for entry in session.transport.list(session.names.manifests_prefix)

@@ -1,8 +1,7 @@
-"""Who this repository is, which remote to speak to, and whom to believe: where every sharing verb begins.
+"""Open a remote session: repository id, remote URL and trust policy. Every sharing command starts here.
 
-A repository's own file can propose a remote, keys and an id. The remote and the keys take effect only when the
-user pins them (RE-5), and then in that clone; the id is a name that anybody can claim, and a signature binds it to
-the commit.
+A repository's own file can propose a remote, keys and an id. The remote and the keys take effect only when the user
+pins them (RE-5), and then in that clone. The id is a name that anybody can claim; a signature binds it to the commit.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ CLONE_KEY = "gitindex.clone"
 
 @dataclass(frozen=True, slots=True)
 class RemoteSession:
-    """One repository on one remote, with the policy to read it by."""
+    """One repository on one remote, with the policy by which its claims are verified."""
 
     repo: Repo
     repository: str
@@ -52,11 +51,11 @@ class RemoteSession:
         return Names(self.repository)
 
     def binding(self, commit: str) -> Binding:
-        """What a statement about `commit` must say, from the local repository. Raises GitError without the commit."""
+        """What a claim about `commit` must say, from the local repository. Raises GitError without the commit."""
         return self._binding(commit, self.tree(commit))
 
     def binding_outside_history(self, commit: str) -> Binding:
-        """The same for a commit that a force push may have left behind: without its tree, where it is not here."""
+        """The same for a commit that this clone may not have; its tree is then not compared."""
         return self._binding(commit, self.tree(commit) if has_commit(self.repo, commit) else None)
 
     def tree(self, commit: str) -> str:
@@ -69,14 +68,14 @@ class RemoteSession:
 
 
 def published_fingerprint(settings: Settings) -> str:
-    """What snapshots of commits are published under. A build of a commit takes neither working files nor submodules,
-    so whether a store would (shared ones, ST-3; the user's choice, EL-4) makes no difference to what is fetched."""
+    """The config fingerprint of published snapshots. A build of a commit holds neither untracked files nor submodules,
+    so these settings of a store (ST-3, EL-4) make no difference to what it can fetch."""
     index = replace(settings.index, untracked=True, clean_only=False, submodules=False)
     return config.config_fingerprint(replace(settings, index=index))
 
 
 def find_repository_id(repo: Repo, proposal: RemoteProposal, commit: str = "HEAD") -> str:
-    """`gitindex.repository` of the user's git configuration, else the root commit, else what the file says.
+    """`gitindex.repository` of the user's git configuration, else the root commit, else what the repository proposes.
 
     Raises UsageError when none of them is known, or the configured one is no id.
     """
@@ -96,13 +95,13 @@ def pin_file(environment: Environment) -> Path:
 
 
 def identify_clone(repo: Repo) -> Clone:
-    """Which clone this is, as the user's pins know it."""
+    """This clone, by the mark and the path that pins refer to."""
     mark = read_config(repo, CLONE_KEY)
     return Clone(mark if MARK.fullmatch(mark) else "", repo.common_dir.as_uri())
 
 
 def mark_clone(repo: Repo, *, renew: bool = False) -> Clone:
-    """The same with a mark, which is written to the clone's git configuration when it has none, or `renew`."""
+    """This clone with a mark; a new one is written to its git configuration when it has none, or with `renew`."""
     clone = identify_clone(repo)
     if clone.mark and not renew:
         return clone
@@ -126,7 +125,7 @@ def choose_remote_url(
     proposal: RemoteProposal,
     option: str = "--from",
 ) -> str:
-    """What the user said now, in the environment, or by pinning. A proposal alone is refused (RE-5).
+    """The URL that the user requested now, set in the environment, or pinned. A proposal alone is refused (RE-5).
 
     Raises Untrusted for a remote that only the repository proposes, UsageError without any.
     """
@@ -145,6 +144,7 @@ def choose_remote_url(
 
 
 def open_reader(
+    *,
     repo: Repo,
     repository: str,
     fingerprint: str,
@@ -152,14 +152,22 @@ def open_reader(
     proposal: RemoteProposal,
     requested: str = "",
 ) -> RemoteSession:
-    """A share to read from. Raises Untrusted before any contact when the pins do not cover it."""
+    """A session to read from. Raises Untrusted before any contact when the pins do not cover the remote."""
     trust = load_pin(environment, repo, repository)
     url = choose_remote_url(requested, environment, trust, proposal)
     policy = pins.require_policy(trust, url, find_endpoint(url, environment))
-    return _open_session(repo, repository, fingerprint, url, environment, policy)
+    return _open_session(
+        repo=repo,
+        repository=repository,
+        fingerprint=fingerprint,
+        url=url,
+        environment=environment,
+        policy=policy,
+    )
 
 
 def open_writer(
+    *,
     repo: Repo,
     repository: str,
     fingerprint: str,
@@ -167,18 +175,32 @@ def open_writer(
     requested: str,
     policy: TrustPolicy,
 ) -> RemoteSession:
-    """A share to publish to, believed by `policy`. A remote that only the repository proposes is refused."""
+    """A session to publish to; what it reads is verified by `policy`. A URL that is only proposed is refused."""
     url = choose_remote_url(
         requested, environment, load_pin(environment, repo, repository), RemoteProposal(), "--to"
     )
-    return _open_session(repo, repository, fingerprint, url, environment, policy)
+    return _open_session(
+        repo=repo,
+        repository=repository,
+        fingerprint=fingerprint,
+        url=url,
+        environment=environment,
+        policy=policy,
+    )
 
 
 def _open_session(
-    repo: Repo, repository: str, fingerprint: str, url: str, environment: Environment, policy: TrustPolicy
+    *, repo: Repo, repository: str, fingerprint: str, url: str, environment: Environment, policy: TrustPolicy
 ) -> RemoteSession:
     endpoint = find_endpoint(url, environment)
     transport = open_transport(url, RemoteOptions(endpoint, variables=environment.variables))
     return RemoteSession(
-        repo, repository, fingerprint, url, endpoint, transport, policy, identify_clone(repo)
+        repo=repo,
+        repository=repository,
+        fingerprint=fingerprint,
+        url=url,
+        endpoint=endpoint,
+        transport=transport,
+        policy=policy,
+        clone=identify_clone(repo),
     )

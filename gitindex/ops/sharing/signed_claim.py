@@ -1,4 +1,4 @@
-"""What a publisher signs about a build, and the signing (RE-4)."""
+"""Make the claim about a build, and sign it (RE-4)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from gitindex.trust.keys import PublicKey, SigningKey
 
 
 def make_claim(
+    *,
     session: RemoteSession,
     manifest: Manifest,
-    contents: tuple[TocReference, Totals],
+    reference: TocReference,
+    totals: Totals,
     environment: Environment,
     successors: Sequence[PublicKey],
 ) -> SnapshotClaim:
-    """The claim about a build: when it was made, by what, and how long it took in all."""
+    """The claim about a build: its commit and contents, when it was made, by what, and how long it took in all."""
     binding = session.binding(manifest.git.head_sha or "")
     created = datetime.fromisoformat(manifest.created_at).astimezone(UTC)
     return SnapshotClaim(
@@ -32,8 +34,8 @@ def make_claim(
         tree=session.tree(binding.commit),
         config_fingerprint=binding.config_fingerprint,
         format=PUBLISHED_FORMAT,
-        toc=contents[0],
-        totals=contents[1],
+        toc=reference,
+        totals=totals,
         builder=f"gitindex {gitindex.__version__}" + (" in CI" if environment.ci else ""),
         built_at=created.strftime("%Y-%m-%dT%H:%M:%SZ"),
         build_ms=total_build_ms(manifest),
@@ -42,7 +44,7 @@ def make_claim(
 
 
 def total_build_ms(manifest: Manifest) -> int:
-    """What making this snapshot took in all: every sync it stands on, and the last run of each exact indexer."""
+    """How long it took to make this snapshot: every sync it builds upon, and the last run of each indexer."""
     indexer_ms = sum(int(layer.get("elapsed_ms", 0)) for layer in manifest.semantic)
     return manifest.timings_ms.get("total", 0) + indexer_ms
 

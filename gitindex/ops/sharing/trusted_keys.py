@@ -1,4 +1,4 @@
-"""`trust`: whose signatures count in this clone, and which remote (RE-5). Changes user configuration only."""
+"""`trust`: pin the keys and the remote that this user trusts in a clone (RE-5). Changes user configuration only."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from gitindex.trust.verify import VerifiedClaim
 
 @dataclass(frozen=True, slots=True)
 class PinRequest:
-    """What to pin."""
+    """Keys, remote and threshold to pin."""
 
     keys: tuple[PublicKey, ...] = ()
     remote: str = ""
-    threshold: int = 0  # 0: leave it
+    threshold: int = 0  # 0: leave it as it is
 
 
 @dataclass(frozen=True, slots=True)
 class TrustStatus:
-    """A repository as sharing sees it in one clone."""
+    """The pin of a repository that is in force in one clone, and what the repository proposes."""
 
     repository: str
     trust: RepositoryTrust
@@ -87,7 +87,7 @@ def read_trust(path: Path, environment: Environment) -> TrustStatus:
 
 
 def set_repository(path: Path, name: str) -> None:
-    """For clones that cannot know their id: write it to the user's git configuration of this clone."""
+    """Write the repository id to the git configuration of a clone that cannot find it out. Raises UsageError."""
     if not REPOSITORY_PATTERN.fullmatch(name):
         raise UsageError(f"{quote_text(name)} is not a repository id", hint="gitindex trust list")
     configure(require_repository(path), remote_session.CONFIG_KEY, name)
@@ -96,7 +96,7 @@ def set_repository(path: Path, name: str) -> None:
 def list_changes(
     current: TrustStatus, environment: Environment, request: PinRequest
 ) -> tuple[TrustChange, ...]:
-    """What a wish would change, old and new, before the user says yes."""
+    """What `request` would change, old and new, to be shown before the user confirms."""
     endpoint = remote_session.find_endpoint(request.remote, environment)
     return find_trust_changes(current.trust, current.other_pins, request.remote, endpoint, request.keys)
 
@@ -125,7 +125,7 @@ def add(
 
 
 def revoke(path: Path, environment: Environment, key: str) -> TrustStatus:
-    """Refuse a key, named by its id or its `.pub` file, from now on and for good, with all it introduced."""
+    """Revoke a key, named by its id or its `.pub` file, for good, and with it every key that it introduced."""
     current = read_trust(path, environment)
     public_key = None if key.startswith("SHA256:") else keys.load_public(Path(key))
     key_id, comment = (public_key.id, public_key.comment) if public_key else (key, "")
@@ -136,9 +136,9 @@ def revoke(path: Path, environment: Environment, key: str) -> TrustStatus:
 def update_pins(
     environment: Environment, session: remote_session.RemoteSession, verified: VerifiedClaim
 ) -> tuple[PublicKey, ...]:
-    """After a claim was verified: adopt a rotation's keys, pin a remote used for the first time.
+    """After a claim was verified: trust the successors that it names, pin a remote used for the first time.
 
-    Changes the pin that the claim was verified by. Returns the keys that are trusted because of it.
+    Changes the pin that the claim was verified by. Returns the successors that are trusted now.
     """
 
     def change(trust: RepositoryTrust) -> RepositoryTrust:
@@ -165,7 +165,7 @@ def today() -> str:
 
 
 def _mark_clone_to_pin(repo: Repo, environment: Environment, current: TrustStatus) -> Clone:
-    """This clone with a mark that no other pin has: a copied clone brings the mark of the one it was copied from."""
+    """This clone with a mark that no other pin has: a copied clone has the mark of the clone it was copied from."""
     clone = remote_session.mark_clone(repo)
     if current.scope != "clone" and clone.mark in pinfile.load(remote_session.pin_file(environment)).clones:
         return remote_session.mark_clone(repo, renew=True)

@@ -1,6 +1,6 @@
-"""One publication under way: what to pack, what to upload, in which order (RE-2).
+"""Upload one snapshot: objects, then the table of contents, then the signed manifest (RE-2).
 
-Objects, then the table of contents, then the signed manifest. The remote is asked about every object each time.
+The remote is asked about every object each time, because an object uploaded earlier may be gone.
 """
 
 from __future__ import annotations
@@ -27,39 +27,52 @@ from gitindex.store import steps
 from gitindex.store.layout import Layout
 from gitindex.trust.keys import SigningKey
 
-_SEARCH_DEPTH = 64  # how far back to look for objects that need no packing
+_SEARCH_DEPTH = 64  # commits to search for a publication whose objects need no packing
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number of objects and their bytes together."""
+
+    objects: int = 0
+    size: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.objects + other.objects, self.size + other.size)
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Objects and bytes: sent, and found there already."""
+    """What was sent, and what the remote had already."""
 
-    uploaded: tuple[int, int] = (0, 0)
-    reused: tuple[int, int] = (0, 0)
+    uploaded: Amount = Amount()
+    reused: Amount = Amount()
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(_add_pairs(self.uploaded, other.uploaded), _add_pairs(self.reused, other.reused))
+        return Tally(self.uploaded + other.uploaded, self.reused + other.reused)
 
     def objects(self) -> dict[str, int]:
-        return {"uploaded": self.uploaded[0], "reused": self.reused[0]}
+        return {"uploaded": self.uploaded.objects, "reused": self.reused.objects}
 
     def bytes(self) -> dict[str, int]:
-        return {"uploaded": self.uploaded[1], "reused": self.reused[1]}
+        return {"uploaded": self.uploaded.size, "reused": self.reused.size}
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
+    """A snapshot to publish, and everything that this needs."""
+
     session: RemoteSession
     layout: Layout
     manifest: Manifest
     signers: tuple[SigningKey, ...]
     successors: tuple[SigningKey, ...]
     environment: Environment
-    patience: Timeouts | None
+    timeouts: Timeouts | None
     transfer: OnProgress
 
     def publish(self, scratch: Path) -> tuple[PutOutcome, Tally]:
-        """Everything to the remote; whether the manifest is new, and what travelled."""
+        """Upload everything; returns whether the manifest is new, and what was sent."""
         steps.reach("push.pack")
         plan = self._plan(scratch)
         table, packed = publisher.pack_all(plan, self.session.names, scratch)
@@ -67,13 +80,15 @@ class Publication:
         tally = _tally_reused(plan) + self._upload(packed)
         reference, toc_bytes = toc.pack(table)
         steps.reach("push.toc")
-        tally += self._upload(
-            (PendingUpload(self.session.names.object_key(reference.sha256), reference.size, toc_bytes),)
-        )
-        successor_keys = [key.public for key in self.successors]
-        contents = (reference, table.totals)
+        toc_key = self.session.names.object_key(reference.sha256)
+        tally += self._upload((PendingUpload(toc_key, reference.size, toc_bytes),))
         claim = signed_claim.make_claim(
-            self.session, self.manifest, contents, self.environment, successor_keys
+            session=self.session,
+            manifest=self.manifest,
+            reference=reference,
+            totals=table.totals,
+            environment=self.environment,
+            successors=[key.public for key in self.successors],
         )
         envelope = signed_claim.sign(claim, (*self.signers, *self.successors))
         steps.reach("push.manifest")
@@ -82,7 +97,9 @@ class Publication:
             self.session.transport, self.session.names, envelope, self.session.policy, binding
         )
         steps.reach("push.done")
-        return put, tally + Tally((1, len(envelope))) if put is PutOutcome.CREATED else tally
+        if put is PutOutcome.CREATED:
+            tally += Tally(uploaded=Amount(1, len(envelope)))
+        return put, tally
 
     def _plan(self, scratch: Path) -> PushPlan:
         data = portable.encode(self.manifest)
@@ -95,23 +112,23 @@ class Publication:
             for artifact in portable.published_artifacts(self.manifest)
         ]
         packed_objects = self._find_packed_objects()
-        object_names = [
-            self.session.names.object_key(packed_objects[one.sha256].sha256)
-            for one in files
-            if one.sha256 in packed_objects
+        object_keys = [
+            self.session.names.object_key(packed_objects[file.sha256].sha256)
+            for file in files
+            if file.sha256 in packed_objects
         ]
-        present_objects = upload.find_existing(self.session.transport, object_names)
+        present_objects = upload.find_existing(self.session.transport, object_keys)
         condemned = self._list_condemned()
         reusable = {key: size for key, size in present_objects.items() if key not in condemned}
         return publisher.plan_push(files, packed_objects, reusable, self.session.names)
 
     def _find_packed_objects(self) -> dict[str, PackedArtifact]:
-        """Raw hash → object, from the nearest publication: packing again is only needed for what is new."""
+        """Raw hash → object, from the nearest publication: only what it does not hold has to be packed."""
         with suppress(RemoteError, IntegrityError):
             finder = PublishedFinder(self.session, depth=_SEARCH_DEPTH)
             published = next(finder.iter_published(self.manifest.git.head_sha or ""), None)
             if published is not None:
-                table = read_toc(self.session.transport, self.session.names, published.claim, self.patience)
+                table = read_toc(self.session.transport, self.session.names, published.claim, self.timeouts)
                 return {entry.packed.raw_sha256: entry.packed for entry in table.entries}
         return {}
 
@@ -125,19 +142,15 @@ class Publication:
             outgoing,
             condemned=self._list_condemned(),
             on_progress=self.transfer,
-            timeouts=self.patience,
+            timeouts=self.timeouts,
         )
         uploaded = sum(sent.objects[outcome] for outcome in (UploadOutcome.CREATED, UploadOutcome.REPLACED))
         return Tally(
-            (uploaded, sent.sent_bytes),
-            (sent.objects[UploadOutcome.REUSED], sent.bytes[UploadOutcome.REUSED]),
+            uploaded=Amount(uploaded, sent.sent_bytes),
+            reused=Amount(sent.objects[UploadOutcome.REUSED], sent.bytes[UploadOutcome.REUSED]),
         )
 
 
 def _tally_reused(plan: PushPlan) -> Tally:
     sizes = {entry.packed.sha256: entry.packed.size for entry in plan.reuse}
-    return Tally(reused=(len(sizes), sum(sizes.values())))
-
-
-def _add_pairs(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-    return left[0] + right[0], left[1] + right[1]
+    return Tally(reused=Amount(len(sizes), sum(sizes.values())))

@@ -1,4 +1,4 @@
-"""`verify`: is the published snapshot of a commit genuine and whole? Changes nothing, here or there."""
+"""`verify`: check that the published snapshot of a commit is genuine and whole. Changes nothing."""
 
 from __future__ import annotations
 
@@ -47,20 +47,23 @@ def verify(
     deep: bool = False,
     transfer: OnProgress = lambda _: None,
 ) -> VerifyReport:
-    """Signature, binding, table of contents, presence and size of every object; with `deep`, every byte.
+    """Check signature, binding, table of contents, presence and size of every object; with `deep`, every byte.
 
     Raises Untrusted, IntegrityError, RemoteError.
     """
     started = time.monotonic()
-    codebase, revision = open_build_area(path, environment, rev)
-    assert codebase.repo is not None
-    assert revision.commit is not None
-    proposal = codebase.settings.remote
-    repository = remote_session.find_repository_id(codebase.repo, proposal, revision.commit)
+    build_area = open_build_area(path, environment, rev)
+    proposal = build_area.codebase.settings.remote
+    repository = remote_session.find_repository_id(build_area.repo, proposal, build_area.commit)
     session = remote_session.open_reader(
-        codebase.repo, repository, codebase.fingerprint, environment, proposal, url
+        repo=build_area.repo,
+        repository=repository,
+        fingerprint=build_area.codebase.fingerprint,
+        environment=environment,
+        proposal=proposal,
+        requested=url,
     )
-    published = PublishedFinder(session, depth=1).find_nearest(revision.commit, lambda one: one)[0]
+    published = PublishedFinder(session, depth=1).find_nearest(build_area.commit)
     objects, size = _check_objects(session, published)
     if deep:
         with (
@@ -88,7 +91,7 @@ def verify(
 
 
 def _check_objects(session: RemoteSession, published: PublishedSnapshot) -> tuple[int, int]:
-    """Every object is there with its signed size. Raises IntegrityError naming the first that is not."""
+    """Number and bytes of the objects, all present with their signed sizes. Raises IntegrityError otherwise."""
     table = read_toc(session.transport, session.names, published.claim)
     expected_sizes = {
         session.names.object_key(entry.packed.sha256): entry.packed.size for entry in table.entries
@@ -96,8 +99,7 @@ def _check_objects(session: RemoteSession, published: PublishedSnapshot) -> tupl
     present_sizes = upload.find_existing(session.transport, list(expected_sizes))
     for key, size in expected_sizes.items():
         if present_sizes.get(key) != size:
-            what = (
-                "is gone" if key not in present_sizes else f"has {present_sizes[key]} bytes instead of {size}"
-            )
-            raise IntegrityError(f"published object {key} {what}", hint="push the commit again")
+            is_gone = key not in present_sizes
+            flaw = "is gone" if is_gone else f"has {present_sizes[key]} bytes instead of {size}"
+            raise IntegrityError(f"published object {key} {flaw}", hint="push the commit again")
     return len(expected_sizes), sum(expected_sizes.values())

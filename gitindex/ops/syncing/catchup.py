@@ -1,7 +1,7 @@
-"""The one way to bring an index up to date: serve the hooks' request, sync, keep the store in order.
+"""Bring an index up to date: serve the hook request, sync, then compact and collect where that is due.
 
-Commands, hooks, servers and every `--sync` come here, so that none of them forgets a part. Light to import: git looks
-at the working tree while the indexer loads (UI-3).
+Commands, hooks, the MCP server and every `--sync` call `catch_up`, so that none of them forgets a part. Light to
+import: `git status` runs while the indexer loads (UI-3).
 """
 
 from __future__ import annotations
@@ -14,16 +14,13 @@ from gitindex.errors import LeaseHeld
 from gitindex.gitdir import hookrequest
 from gitindex.gitdir.hookrequest import HookRequest
 from gitindex.ops.codebase import Codebase
+from gitindex.ops.syncing.lease_waits import LEASE_WAIT, READ_WAIT
 from gitindex.ops.syncing.worktree_status import start_status
 
 if TYPE_CHECKING:
     from gitindex.indexing.write import Progress
     from gitindex.ops.syncing.sync_report import SyncReport
 
-LEASE_WAIT = 30.0  # seconds
-READ_WAIT = (
-    2.0  # for a question: another sync of a few files is over by then, anything longer is not waited for
-)
 REBUILDING = "a rebuild of this index is running; nothing was synced"
 WRITING = "another process is updating this index; nothing was synced and the last snapshot answers"
 
@@ -40,8 +37,8 @@ def catch_up(
 ) -> SyncReport:
     """Index what changed, publish it, compact and collect where that is due.
 
-    Without `serve` the hooks' request stays as it is: it is the caller's. Raises what `ops.sync.sync` raises; the
-    request then stays for the next one.
+    Without `serve` the hook request is left to the caller. Raises what `sync` raises; the request then stays for the
+    next sync.
     """
     with ExitStack() as stack:
         if serve:
@@ -62,10 +59,9 @@ def catch_up(
 
 
 def catch_up_before_read(codebase: Codebase) -> str:
-    """Catch up before a question; why nothing was synced, "" when it was.
+    """Catch up before a search; returns why nothing was synced, "" when it was.
 
-    A question does not fail because somebody else writes: the last snapshot answers it. Raises what a sync raises
-    otherwise.
+    While another process writes, the last snapshot answers the search. Raises what `sync` raises, except LeaseHeld.
     """
     if gate.active_indexing(codebase.layout) is not None:  # EN-6: never beside a rebuild
         return REBUILDING
@@ -79,7 +75,7 @@ def catch_up_before_read(codebase: Codebase) -> str:
 def serve_hook_request(
     codebase: Codebase, *, commit_only: bool = False
 ) -> AbstractContextManager[HookRequest | None]:
-    """The hooks' request, taken before HEAD is read and removed once it was served (HK-3)."""
+    """Take the hook request before HEAD is read; it is removed when the body succeeds (HK-3)."""
     if codebase.repo is None:
         return nullcontext()
     return hookrequest.serve_request(codebase.repo.git_dir, commit_only=commit_only)

@@ -1,4 +1,4 @@
-"""Paths that a case-insensitive or normalising file system cannot both hold (EL-2): stored, or blocking a sync."""
+"""Find paths that a case-insensitive or normalising file system cannot both hold (EL-2)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from gitindex.view.snapshot import SnapshotView
 
 @frozen
 class Collision:
-    """`kind`: case (several files are indexed under names that differ only in case) or normalisation (two spellings of
-    one name, of which one is indexed)."""
+    """Paths with names that differ only in case, or two Unicode spellings of one name, of which one is indexed."""
 
-    kind: str
+    kind: str  # case | normalisation
     paths: tuple[str, ...]
-    stored: bool  # both are in the active snapshot; otherwise the next strict sync is refused
+    stored: bool  # all of them are in the active snapshot; otherwise they make the next strict sync fail
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "paths": list(self.paths), "stored": self.stored}
@@ -32,13 +31,13 @@ class Collision:
 
 
 def find_stored_collisions(view: SnapshotView) -> list[Collision]:
-    """Pairs that a degraded publish let in. Raises IntegrityError."""
-    groups = _group(record.path for record in view.records() if not record.skip)
+    """Collisions in the active snapshot, which only a degraded publish admits. Raises IntegrityError."""
+    groups = _group_by_case(record.path for record in view.records() if not record.skip)
     return [Collision("case", paths, stored=True) for paths in groups]
 
 
 def find_pending_collisions(codebase: Codebase) -> list[Collision]:
-    """Those of the tree that the next sync would index. Raises GitError, ConfigError."""
+    """Collisions in the tree that the next sync would index. Raises GitError, ConfigError."""
     return scan_if_git_fails(codebase, SyncOptions(), lambda options: _find_pending(codebase, options))
 
 
@@ -50,11 +49,11 @@ def _find_pending(codebase: Codebase, options: SyncOptions) -> list[Collision]:
             for key, item in source.list_files().items()
             if item.skip is None and policy.path_skip(key, item.mode) is None
         ]
-        twins = [Collision("normalisation", pair, stored=False) for pair in source.duplicate_spellings]
-    return [*(Collision("case", paths, stored=False) for paths in _group(eligible_paths)), *twins]
+        spellings = [Collision("normalisation", pair, stored=False) for pair in source.duplicate_spellings]
+    return [*(Collision("case", paths, stored=False) for paths in _group_by_case(eligible_paths)), *spellings]
 
 
-def _group(paths: Iterable[str]) -> list[tuple[str, ...]]:
+def _group_by_case(paths: Iterable[str]) -> list[tuple[str, ...]]:
     groups: dict[str, list[str]] = {}
     for path in paths:
         groups.setdefault(casefold_key(path), []).append(path)

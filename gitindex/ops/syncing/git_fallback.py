@@ -1,7 +1,7 @@
-"""When git fails: the files themselves are scanned in its place, and the snapshot says so (C-1, CS-2, CS-6).
+"""When git fails, scan the files of the working tree instead; the snapshot says so (C-1, CS-2, CS-6).
 
-Only where git cannot tell (`git.failure` decides), and only for a working tree: whoever asks for a commit needs git.
-What may be untracked is never indexed where untracked files are not wanted.
+`git.failure` decides which errors allow that. A sync of a commit needs git and fails. Where the settings leave
+untracked files out, a file is indexed only when it is known to be tracked.
 """
 
 from __future__ import annotations
@@ -29,14 +29,19 @@ Result = TypeVar("Result")
 def scan_if_git_fails(
     codebase: Codebase, options: SyncOptions, act: Callable[[SyncOptions], Result]
 ) -> Result:
-    """What `act` gives with git, else what it gives without: it must be able to begin again."""
+    """Run `act`; when git fails, run it again with a file scan. `act` must be repeatable."""
     try:
         return act(options)
     except GitError as error:
-        if codebase.repo is None or is_commit_only(codebase, options) or not allows_file_scan(error):
-            raise
-        without_git = _prepare_scan(codebase, codebase.repo, error)
-    return act(replace(options, without_git=without_git))
+        scan_options = scan_instead(codebase, options, error)
+    return act(scan_options)
+
+
+def scan_instead(codebase: Codebase, options: SyncOptions, error: GitError) -> SyncOptions:
+    """The options of a second attempt that scans the files. Raises `error` where only git can tell."""
+    if codebase.repo is None or is_commit_only(codebase, options) or not allows_file_scan(error):
+        raise error
+    return replace(options, without_git=_prepare_scan(codebase, codebase.repo, error))
 
 
 def describe_failure(error: GitError) -> GitFailure:
@@ -44,7 +49,8 @@ def describe_failure(error: GitError) -> GitFailure:
 
 
 def _prepare_scan(codebase: Codebase, repo: Repo, error: GitError) -> WithoutGit:
-    """Raises MissingObjects for a partial clone, and `error` where what is tracked cannot be known and must be."""
+    """Raises MissingObjects for a partial clone, and `error` where the settings need the tracked paths and nothing
+    has them."""
     if error.detail.get("kind") == Damage.OBJECT and mentions(repo, b"promisor", b"partialclone"):
         raise missing_objects_error(error.message) from error
     untracked = codebase.settings.index.untracked
@@ -57,7 +63,7 @@ def _prepare_scan(codebase: Codebase, repo: Repo, error: GitError) -> WithoutGit
 
 
 def _read_indexed_paths(codebase: Codebase) -> frozenset[bytes] | None:
-    """What the last snapshot holds: without untracked files, all of that was tracked."""
+    """The paths of the last snapshot: where untracked files are left out, all of them were tracked."""
     try:
         with open_active(codebase.layout) or nullcontext() as view:
             return None if view is None else frozenset(record.path.encode() for record in view.records())

@@ -1,6 +1,6 @@
-"""Rule files at the root that the tree to index does not show: git lists no `.gitignore` that ignores itself (CF-2).
+"""Record rule files at the root that git does not list, such as a `.gitignore` that ignores itself (CF-2).
 
-Their rules decide about other files all the same, so a snapshot records them, as ignored and with their blob: an edit
+Their rules apply to other files all the same. A snapshot records them as ignored, with their blob: so an edit of them
 is a change, and the ignore fingerprint covers it.
 """
 
@@ -20,11 +20,11 @@ from gitindex.view.snapshot import SnapshotView
 
 
 def add_hidden_rules(plan: Plan, codebase: Codebase, view: SnapshotView | None, source: SourceTree) -> Plan:
-    """`plan` with the rule files that no list of files names. For working trees whose untracked files are indexed:
-    elsewhere an untracked rule file decides nothing that git would not list."""
+    """`plan` with the rule files that git does not list. Only where untracked files are indexed: elsewhere an
+    unlisted rule file affects no file that is indexed."""
     if codebase.repo is not None and not codebase.settings.index.untracked:
         return plan
-    listed = {work.key for work in plan.write}
+    listed = {planned.key for planned in plan.write}
     for name in (GIT_NAME, IGNORE_NAME):
         if name not in listed:
             plan = _add_rule_file(plan, name, codebase, view, source)
@@ -44,7 +44,7 @@ def _add_rule_file(
     record = view.record(name) if view is not None else None
     is_gone = name in plan.gone
     if record is not None and record.skip != SkipReason.IGNORED and not is_gone:
-        return plan  # a file like any other
+        return plan  # recorded as an ordinary file
     data = _read_rule_file(codebase, name)
     present_blob = blob_id(data, source.algorithm) if data is not None else None
     recorded_blob = record.blob if record is not None and record.skip == SkipReason.IGNORED else None
@@ -52,18 +52,20 @@ def _add_rule_file(
         return plan
     gone = [path for path in plan.gone if path != name]
     if present_blob is None or data is None:
-        assert record is not None, "only what was recorded can be missed"
+        assert record is not None, "a path that is gone was recorded"
         return replace(plan, gone=tuple(sorted((*gone, name))), before={**plan.before, name: record})
-    if present_blob == recorded_blob:  # it was taken for gone, because nothing lists it
+    if present_blob == recorded_blob:  # the plan took it for deleted, because git does not list it
         other_records = {path: old for path, old in plan.before.items() if path != name}
         return replace(plan, gone=tuple(gone), before=other_records)
-    work = PlannedFile(name, present_blob, False, None, SkipReason.IGNORED, len(data))
+    planned = PlannedFile(
+        key=name, blob=present_blob, link=False, source_file=None, skip=SkipReason.IGNORED, size=len(data)
+    )
     old_records = {**plan.before, name: record} if record is not None else plan.before
-    return replace(plan, write=(*plan.write, work), gone=tuple(gone), before=old_records)
+    return replace(plan, write=(*plan.write, planned), gone=tuple(gone), before=old_records)
 
 
 def _read_rule_file(codebase: Codebase, name: str) -> bytes | None:
-    """One that cannot be read counts as none, as for git."""
+    """None where it is missing or cannot be read: git ignores such a file, too."""
     try:
         return read_root_file(codebase.root, name)
     except ConfigError:

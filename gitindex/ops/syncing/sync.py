@@ -1,7 +1,8 @@
 """`sync`: bring the index to the present tree and publish it as one snapshot.
 
-Look, plan, lease, write, publish; looks and plans again where another writer was quicker to the lease. Nothing to do
-costs no lease, no write and no indexer. Git looks while the caller and the indexer load.
+Read `git status`, plan, take the lease, write, publish; plan again when another writer published first. Where nothing
+changed, no lease is taken, nothing is written and the indexer is not imported. `git status` runs while the caller and
+the indexer load.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ def sync(
     progress: Progress = lambda _p, _d, _t: None,
     early_status: EarlyStatus | None = None,
 ) -> SyncReport:
-    """Index what changed and publish it. `early_status` is one the caller began before; without it git is asked now.
+    """Index what changed and publish it. `early_status` is a `git status` that the caller started before.
 
-    Where git cannot tell, the files are scanned in its place, and the report says so (C-1).
+    Where git fails, the files are scanned instead, and the report says so (C-1).
 
     Raises LeaseHeld, LeaseLost, PublishBlocked, GitError, IntegrityError, IncompatibleVersion, StorageFull,
     StoreUnwritable.
@@ -44,7 +45,7 @@ def sync(
     return scan_if_git_fails(
         codebase,
         options or SyncOptions(),
-        lambda chosen: _sync(codebase, chosen, progress, early_status, started),
+        lambda sync_options: _sync(codebase, sync_options, progress, early_status, started),
     )
 
 
@@ -67,16 +68,15 @@ def _sync(
 def _plan_sync(
     codebase: Codebase, options: SyncOptions, early_status: EarlyStatus | None, stack: ExitStack
 ) -> PlannedSync | None:
-    """What there is to do over the active snapshot, found without the lease; None when there is no snapshot."""
+    """What to do on top of the active snapshot, planned without the lease; None when there is no snapshot."""
     view = open_active(codebase.layout)
     if view is None:
         return None
     stack.enter_context(view)
     pending_status = _open_status(codebase, options, view, early_status, stack)
     if pending_status is not None and _has_tracked_changes(codebase, view, pending_status):
-        from gitindex.ops.syncing import (
-            sync_locked,  # git still looks for untracked files: time to load the indexer
-        )
+        # Git still searches for untracked files: import the indexer meanwhile.
+        from gitindex.ops.syncing import sync_locked
 
         sync_locked.load()
     source = stack.enter_context(open_source(codebase, options, bulk=False, pending_status=pending_status))
@@ -98,7 +98,7 @@ def _open_status(
 
 
 def _has_tracked_changes(codebase: Codebase, view: SnapshotView, pending_status: PendingStatus) -> bool:
-    """Do HEAD and tracked files alone say that there is work?"""
+    """Whether HEAD and the tracked files alone show that there is something to index."""
     assert codebase.repo is not None
     if pending_status.tracked_status.commit != view.manifest.git.head_sha:
         return True
@@ -117,9 +117,8 @@ def _publish(
     started: float,
     planned_sync: PlannedSync | None,
 ) -> SyncReport:
-    from gitindex.ops.syncing.sync_locked import (
-        locked_sync,  # late: the indexer is loaded only when there is work (UI-3)
-    )
+    # Late: the indexer is imported only when there is something to index (UI-3).
+    from gitindex.ops.syncing.sync_locked import locked_sync
 
     try:
         with _open_exact_facts(codebase, options) as previous:
@@ -147,7 +146,7 @@ def _publish(
 
 @contextmanager
 def _open_exact_facts(codebase: Codebase, options: SyncOptions) -> Iterator[SnapshotView | None]:
-    """The snapshot before a full reindex, when it holds exact facts that can be read."""
+    """The snapshot before a full reindex, where it holds readable exact facts; None for any other sync."""
     with ExitStack() as stack:
         previous = None
         if options.full:

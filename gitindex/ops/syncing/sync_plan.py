@@ -1,4 +1,4 @@
-"""What the index should become: the tree to index and the plan that leads there from a snapshot."""
+"""Open the tree to index, and plan what a sync has to write on top of a snapshot."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gitindex.model.rulefiles import GIT_NAME, is_rule_file
 from gitindex.ops.codebase import Codebase, read_root_file
 from gitindex.ops.syncing.eligibility import make_policy
 from gitindex.ops.syncing.hidden_rules import add_hidden_rules, read_hidden_git_rules
+from gitindex.ops.syncing.lease_waits import LEASE_WAIT
 from gitindex.source.directory import DirectorySource, WithoutGit
 from gitindex.source.gittree import GitSource, open_commit, open_worktree
 from gitindex.source.source_file import SourceTree
@@ -26,26 +27,26 @@ from gitindex.view.snapshot import SnapshotView
 if TYPE_CHECKING:
     from gitindex.indexing.write import WriteResult
 
-LEASE_WAIT = 30.0
-
 
 @frozen
 class SyncOptions:
     full: bool = False  # write every file anew
-    commit_only: bool = False  # `rev` without the working tree
+    commit_only: bool = False  # index `rev`, not the working tree
     rev: str = "HEAD"
     allow_degraded: bool = False
     lease_wait: float = LEASE_WAIT
     workers: int = 0  # 0: as many as cores
     lease_ttl_ms: int = lease.TTL_MS
-    portable: bool = False  # the marker names no path of this machine: the snapshot is for others
+    portable: bool = (
+        False  # the completion marker names no path of this machine: the snapshot is to be published
+    )
     shard_filter: Callable[[str], bool] | None = None  # the paths to write; None: all (RE-8)
-    without_git: WithoutGit | None = None  # git failed: scan the files in its place
+    without_git: WithoutGit | None = None  # git failed: scan the files instead
 
 
 @frozen
 class PlannedSync:
-    """What a sync would do. `source` was opened while `view` was the active snapshot."""
+    """A plan made without the lease. `source` was opened while `view` was the active snapshot."""
 
     view: SnapshotView
     source: SourceTree
@@ -53,21 +54,21 @@ class PlannedSync:
 
     @property
     def is_up_to_date(self) -> bool:
-        """The snapshot already is the present tree."""
+        """The snapshot equals the present tree: there is nothing to publish."""
         return (
             self.plan.is_empty and not self.plan.errors and not _has_changed(self.view.manifest, self.source)
         )
 
 
 def is_commit_only(codebase: Codebase, options: SyncOptions) -> bool:
-    """Leave the working tree out? Where there is no git, nothing is committed and this means nothing."""
+    """Whether the working tree is left out. The setting `clean_only` has no effect outside of a repository."""
     return options.commit_only or (codebase.repo is not None and codebase.settings.index.clean_only)
 
 
 def open_source(
     codebase: Codebase, options: SyncOptions, *, bulk: bool, pending_status: PendingStatus | None = None
 ) -> SourceTree:
-    """`pending_status` is one that has begun, for a working tree."""
+    """The tree that `options` name. `pending_status` is a `git status` already running, for a working tree."""
     limit = codebase.settings.index.limits.file_bytes
     if codebase.repo is None or options.without_git is not None:
         return DirectorySource(codebase.root, max_bytes=limit, without_git=options.without_git)
@@ -100,7 +101,7 @@ def make_plan(
         plan = add_hidden_rules(plan, codebase, view, source)
     if options.shard_filter is None:
         return plan
-    return replace(plan, write=tuple(work for work in plan.write if options.shard_filter(work.key)))
+    return replace(plan, write=tuple(planned for planned in plan.write if options.shard_filter(planned.key)))
 
 
 def read_ignore_rules(codebase: Codebase, source: SourceTree, options: SyncOptions) -> bytes | None:
@@ -111,14 +112,14 @@ def read_ignore_rules(codebase: Codebase, source: SourceTree, options: SyncOptio
 
 
 def _have_rules_changed(view: SnapshotView, source: SourceTree, rules: bytes | None) -> bool:
-    """Other ignore rules may change the fate of any path."""
+    """Whether the ignore file differs from the recorded one: then any path may be affected, and all are compared."""
     record = view.record(config.IGNORE_NAME)
     present_blob = blob_id(rules, source.algorithm) if rules is not None else None
     return present_blob != (record.blob if record else None)
 
 
 def _has_changed(manifest: Manifest, source: SourceTree) -> bool:
-    """The same files at another commit are a new snapshot too: `indexed_commit` must be true (CS-5)."""
+    """The same files at another commit need a new snapshot too: `indexed_commit` must be true (CS-5)."""
     return (
         has_moved(manifest.git, source.git_state)
         or manifest.git.dirty != source.git_state.dirty
@@ -126,9 +127,9 @@ def _has_changed(manifest: Manifest, source: SourceTree) -> bool:
     )
 
 
-def has_moved(was: GitState, now: GitState) -> bool:
-    """Another commit, or git fails since, in another way, or no longer."""
-    return was.head_sha != now.head_sha or _failure_key(was) != _failure_key(now)
+def has_moved(recorded: GitState, present: GitState) -> bool:
+    """Whether the commit changed, or whether and how git fails."""
+    return recorded.head_sha != present.head_sha or _failure_key(recorded) != _failure_key(present)
 
 
 def _failure_key(state: GitState) -> tuple[str, str] | None:
@@ -142,7 +143,7 @@ def compute_ignore_fingerprint(
     parent: Manifest | None,
     outcome: WriteResult,
 ) -> str:
-    """Recomputed only when an ignore file changed: otherwise the parent's still holds (CF-2)."""
+    """The parent's fingerprint, computed anew only when a sync touched a rule file (CF-2)."""
     touched = {*outcome.written, *outcome.plan.gone}
     if parent is not None and not any(map(is_rule_file, touched)):
         return parent.ignore_fingerprint

@@ -1,4 +1,4 @@
-"""What a sync has to say."""
+"""The report of a sync."""
 
 from __future__ import annotations
 
@@ -24,19 +24,17 @@ class SyncReport:
     changes: dict[str, int]
     counts: dict[str, int]
     elapsed_ms: int
-    timings_ms: dict[str, int]  # of the whole: plan, write, publish
-    phases_ms: dict[str, int]  # of its named steps, in their order
-    embedded: int  # chunks whose vectors were computed, and those that were known
-    reused: int
+    timings_ms: dict[str, int]  # of plan, write and publish
+    phases_ms: dict[str, int]  # of the named steps, in their order
+    embedded: int  # chunks whose vectors were computed
+    reused: int  # chunks whose vectors came from the cache
     commit: str | None
     degraded: bool
     errors: tuple[FileError, ...]
     unreadable: int = 0  # files and directories left out because they could not be read
     seeded_from: str | None = None
-    fallback: GitFailure | None = None  # the files were scanned, because git failed so
-    damage: GitFailure | None = (
-        None  # an object that git cannot read; a file of the working tree has its very bytes
-    )
+    fallback: GitFailure | None = None  # how git failed, where the files were scanned instead
+    damage: GitFailure | None = None  # an object that git cannot read, whose bytes the working tree still has
 
 
 def make_noop_report(manifest: Manifest, started: float) -> SyncReport:

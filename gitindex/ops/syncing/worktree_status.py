@@ -1,8 +1,8 @@
-"""What git says of the present, asked for early: git looks at the working tree while we load and search.
+"""Start `git status` early and read it later: it runs while the process imports and searches.
 
-Invariant: an answer never rests on a look that began before its snapshot was published. The pointer is read
-first; when another snapshot was pinned in the end, git is asked again. Git looks at no working tree that has no
-index to answer from (CF-5).
+Invariant: a status older than the answering snapshot is never used. The active snapshot id is read before `git status`
+starts; when another snapshot answers in the end, `git status` runs again. Without an index to answer from, git is not
+started (CF-5).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gitindex.model.records import OverlayEntry
 from gitindex.ops.codebase import Codebase
 from gitindex.store import manifests, state_file
 
-_MAX_READS = 32  # files: an answer must not wait for a whole tree to be hashed
+_MAX_READS = 32  # files to hash at most: an answer must not wait for a whole tree
 
 
 @frozen
 class EarlyStatus:
-    """A look that began while `snapshot_id` was active."""
+    """A `git status` that was started while `snapshot_id` was active."""
 
     snapshot_id: str | None
     pending: PendingStatus
@@ -32,8 +32,8 @@ class EarlyStatus:
 
 @contextmanager
 def start_status(codebase: Codebase) -> Iterator[EarlyStatus | None]:
-    """None where there is no git to ask, no index that could answer, or git cannot be started: whoever needs an
-    answer finds out why."""
+    """None where there is no repository, no index that could answer, or git cannot be started; `read_status` then
+    raises the reason."""
     active_id = manifests.read_active_id(codebase.layout)
     if codebase.repo is None or active_id is None or _is_rebuilding(codebase):
         yield None
@@ -50,7 +50,7 @@ def start_status(codebase: Codebase) -> Iterator[EarlyStatus | None]:
 def read_status(
     codebase: Codebase, repo: Repo, snapshot_id: str, early_status: EarlyStatus | None
 ) -> tuple[str | None, tuple[DirtyPath, ...]]:
-    """HEAD's commit and the dirty files, seen since `snapshot_id` was published. Raises GitError."""
+    """HEAD's commit and the dirty files, read after `snapshot_id` was published. Raises GitError."""
     if early_status is None or early_status.snapshot_id != snapshot_id:
         with _start_git_status(codebase, repo) as pending:
             status = pending.full_status
@@ -64,12 +64,9 @@ def read_status(
 def count_indexed(
     codebase: Codebase, repo: Repo, dirty: tuple[DirtyPath, ...], overlay: Mapping[str, OverlayEntry]
 ) -> int:
-    """How many of them are what the snapshot with this overlay holds. Rather too few than too many."""
-    from gitindex.files.safeopen import (
-        ReadError,
-        Root,
-        Vanished,
-    )  # late: a clean tree needs none of it (UI-3)
+    """How many dirty paths the snapshot with this overlay holds as they are now. Undercounts on purpose."""
+    # Late: a clean tree needs none of it (UI-3).
+    from gitindex.files.safeopen import ReadError, Root, Vanished
     from gitindex.files.stableread import stable_read
 
     count, reads = 0, 0
@@ -94,7 +91,7 @@ def count_indexed(
 
 
 def _is_rebuilding(codebase: Codebase) -> bool:
-    """By the state alone, without asking whether its writer lives: the gate does, and git is asked after it."""
+    """By the store state alone: whether the writer is alive is checked by the gate, before git is needed."""
     store_state = state_file.read(codebase.layout)
     return store_state is not None and store_state.state == "indexing"
 

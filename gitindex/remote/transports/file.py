@@ -1,4 +1,4 @@
-"""`file://` remotes: a directory, also a shared or a removable one.
+"""`file://` remotes: a directory, possibly shared or on a removable disk.
 
 An object is written under a temporary name, flushed, and linked to its key: it appears whole or not at all.
 Modes follow the umask, so that a directory shared by a group stays readable to the group.
@@ -26,7 +26,7 @@ from gitindex.errors import (
 from gitindex.remote.transport import Content, Entry, PutOutcome, RemoteStream, validate_key
 
 _CHUNK = 256 * 1024
-_TEMPORARY = ".new-"
+_TEMPORARY = ".new-"  # no key begins a name with a dot
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV, errno.ENOSYS}
 
 
@@ -72,7 +72,7 @@ class FileTransport:
             _sync_directory(target.parent)
 
     def list(self, prefix: str) -> Iterator[Entry]:
-        """Walks the directory of the prefix only; unfinished writes and foreign names are not objects."""
+        """Walks the directory of the prefix only, and skips temporary files."""
         start = self.root / prefix.rpartition("/")[0]
         with self._translating_errors(prefix):
             self._require_reachable()
@@ -87,7 +87,7 @@ class FileTransport:
 
     @contextmanager
     def _translating_errors(self, key: str) -> Iterator[None]:
-        """Give the operating system's errors our names."""
+        """Raise errors of the operating system as those of `transport`."""
         try:
             yield
         except GitindexError:
@@ -99,8 +99,8 @@ class FileTransport:
             raise _translate_error(error, key) from error
 
     def _require_reachable(self) -> None:
-        """A remote not yet written to is empty; one whose very parent is missing is not mounted."""
-        # In this order: another thread may be making the directory right now.
+        """A missing root below an existing parent is an empty remote; otherwise it is not mounted."""
+        # In this order: another thread may create the root between the two checks.
         if (self.root.parent.is_dir() and not self.root.exists()) or self.root.is_dir():
             return
         raise RemoteUnavailable(
@@ -110,7 +110,7 @@ class FileTransport:
     def _stage(self, target: Path, content: Content) -> Path:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-        except FileNotFoundError as error:  # a file system where nothing can be made (/proc)
+        except FileNotFoundError as error:  # a file system without directories to create, such as /proc
             raise RemoteDenied(
                 f"cannot create {self.root}: {error.strerror}", hint="check the URL and that it is mounted"
             ) from error
@@ -148,13 +148,13 @@ def _translate_error(error: OSError, key: str) -> GitindexError:
 
 
 def _raise_walk_error(error: OSError) -> None:
-    """`os.walk` skips what it cannot read, and a collection would take that for absent."""
+    """Without this `os.walk` skips what it cannot read, and a collection would take it for missing."""
     if not isinstance(error, FileNotFoundError):
         raise error
 
 
 def _write_temporary(target: Path, content: Content) -> Path:
-    """The content, flushed, beside its target under a name that no key can have."""
+    """Write and flush the content beside its target, under a name that no key can have."""
     temporary = target.with_name(f"{_TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
     try:
         with temporary.open("xb") as file:

@@ -1,11 +1,11 @@
-"""`s3://` remotes on any S3-compatible server; the only door to boto3.
+"""`s3://` remotes on any S3-compatible server; the only module that imports boto3.
 
-Correctness never rests on conditional writes (rclone ignores them, others answer 501): keys of objects name
-their content, so replacing one by itself is harmless. boto3 hands out truncated, padded and flipped bodies
-as success; whoever asked must check them. A lost answer to a write is its own outcome.
+Correctness never depends on conditional writes (rclone ignores them, others answer 501): an object's key names its
+content, so replacing it by itself is harmless. boto3 returns truncated, padded and corrupted bodies as success; the
+caller must check them. A write whose answer was lost is OutcomeUnknown.
 
-Every question has a deadline, and so has a listing as a whole (EN-8). Redirects are not followed, but for those between
-the regions of AWS itself (RE-10).
+Every request has a deadline, and so has a listing as a whole (EN-8). Redirects are not followed, except between the
+regions of AWS itself (RE-10).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class S3Transport:
             self._call(partial(self._client.delete_object, **self._object_arguments(key)))
 
     def _put_after_head(self, key: str, content: Content) -> PutOutcome:
-        """For servers without conditional writes: the race left open only rewrites equal bytes."""
+        """For servers without conditional writes: two writers at once write equal bytes."""
         if self.head(key) is not None:
             return PutOutcome.EXISTS
         self.put(key, content)
@@ -163,7 +163,7 @@ class S3Transport:
         self._call(request, size)
 
     def _call(self, request: Callable[[], R], size: int = 0) -> R:
-        """Answers that drip are each in time for a socket: only a clock beside them ends the wait."""
+        """Call with a deadline: the timeout of a socket starts again with each byte of an answer that drips."""
         timeouts = Timeouts(object_seconds=self._options.call_seconds)
         return pool.call(request, timeouts.for_object(size) * (self._options.attempts if size else 1))
 
@@ -199,11 +199,13 @@ def connect(url: str, options: RemoteOptions) -> S3Transport:
 
 
 def _refuse_redirects(client: Any) -> None:
-    """botocore answers a redirect by asking for the bucket's region, and a redirect of that question likewise, until
-    the stack is full. Regions are a matter of AWS; elsewhere a redirect is an answer, and an error."""
+    """After a redirect botocore asks for the bucket's region, and after a redirect of that request again, until the
+    stack overflows. Only AWS has regions; elsewhere a redirect is an error."""
 
     def mark_redirected(context: dict[str, Any], **_: object) -> None:
-        context.setdefault("s3_redirect", {})["redirected"] = True  # it follows one redirect per request
+        context.setdefault("s3_redirect", {})["redirected"] = (
+            True  # botocore follows one redirect per request
+        )
 
     client.meta.events.register_last("before-parameter-build.s3", mark_redirected)
 
@@ -220,7 +222,7 @@ def parse_url(url: str) -> tuple[str, str]:
 
 
 def _parse_extent(answer: dict[str, Any]) -> tuple[int, int | None]:
-    """Where the body starts and how long the object is; rclone answers a range with status 200."""
+    """The offset of the body and the size of the object. By the header, because rclone answers ranges with 200."""
     match = _CONTENT_RANGE.fullmatch(answer.get("ContentRange") or "")
     if match is None:
         return 0, answer.get("ContentLength")
@@ -228,14 +230,14 @@ def _parse_extent(answer: dict[str, Any]) -> tuple[int, int | None]:
 
 
 def _make_entry(url: str, key: str, answer: Mapping[str, Any], size_field: str) -> Entry:
-    """boto3 leaves out what the server does not say. Raises RemoteMisbehaves."""
+    """An entry of an answer; boto3 leaves out fields that the server did not send. Raises RemoteMisbehaves."""
     if size_field not in answer or "LastModified" not in answer:
         raise RemoteMisbehaves(f"{url}: {key} has no size or no time", hint="check the endpoint")
     return Entry(key, int(answer[size_field]), answer["LastModified"].timestamp())
 
 
 def _read_chunks(raw: _RawBody) -> Iterator[bytes]:
-    """What has arrived, piece by piece: `read` would wait for a full buffer and outlive any deadline."""
+    """Yield what has arrived: `read` instead of `read1` would wait for a full buffer, past any deadline."""
     while chunk := raw.read1(_CHUNK):
         yield chunk
 
@@ -260,7 +262,10 @@ def _translating_write_errors(url: str, key: str, action: str = "s3:PutObject") 
 
 @contextmanager
 def _translating_errors(where: str, action: str, failure_type: type[RemoteError]) -> Iterator[None]:
-    """Our names for what boto3 reports. Facts about a condition pass: only the caller knows what it asked."""
+    """Raise errors of boto3 as those of `transport`. Answers to a condition pass: only the caller can judge them.
+
+    `failure_type` is raised when the server or the connection fails.
+    """
     from botocore import exceptions as boto
     from urllib3 import exceptions as urllib3
 
@@ -284,7 +289,9 @@ def _translating_errors(where: str, action: str, failure_type: type[RemoteError]
         if _status_code(error) in _CONDITION_STATUSES:
             raise
         code = error.response.get("Error", {}).get("Code", "")
-        raise refusal_error(_status_code(error), code, where, action, failure_type) from error
+        raise refusal_error(
+            status=_status_code(error), code=code, where=where, action=action, failure_type=failure_type
+        ) from error
     except credential_errors as error:
         hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"
         raise RemoteDenied(f"{where}: {error}", hint=hint) from error

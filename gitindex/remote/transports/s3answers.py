@@ -1,4 +1,4 @@
-"""What an S3 server's refusal means, from its status and code. Pure, and without boto3."""
+"""The error for an S3 server's refusal, by its status and code. Pure, and without boto3."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_BUCKET = "NoSuchBucket"
 def refusal_error(
     status: int, code: str, where: str, action: str, failure_type: type[RemoteError]
 ) -> RemoteError:
-    """The error for an answer; `failure_type` is what a failing server means for this kind of request."""
+    """The error for an answer; `failure_type` is the class to use when the server itself fails."""
     description = f"{code or 'no code'}, status {status}"
     if code == _NO_BUCKET:
         return RemoteUnavailable(f"{where}: there is no such bucket", hint="check the URL and the endpoint")

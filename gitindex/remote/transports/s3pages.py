@@ -1,7 +1,7 @@
-"""The pages of one listing, and the rules that make it end: whoever serves them need not be honest (EN-8). Pure.
+"""The pages of one listing, and the limits that make it end although the server may be hostile (EN-8). Pure.
 
-Keys go up from page to page. A token is handed out once. A few pages may be empty (a bucket full of delete markers has
-such), many in a row may not, and there is a last page.
+Keys must grow from page to page. A token may be used once. A few pages may be empty, as in a bucket full of delete
+markers, but not many in a row. The number of pages is limited.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_EMPTY_PAGES = 32  # in a row
 
 
 class Pages:
-    """What the next request must say, and whether there is one."""
+    """The state of a listing: whether there is a next request, and its arguments."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -42,9 +42,9 @@ class Pages:
         if not all("Key" in entry for entry in entries):
             raise self._listing_error("holds an object without a key")
         self._empty_pages = 0 if entries else self._empty_pages + 1
-        if entries and max(one["Key"] for one in entries) <= self._last_key:
+        if entries and max(entry["Key"] for entry in entries) <= self._last_key:
             raise self._listing_error("brings keys that were listed before")
-        self._last_key = max([self._last_key, *(one["Key"] for one in entries)])
+        self._last_key = max([self._last_key, *(entry["Key"] for entry in entries)])
 
     def _continue_from(self, token: str) -> None:
         if token in self._used_tokens:

@@ -1,7 +1,8 @@
-"""`s3://` remotes read by plain signed requests: importing boto3 costs more than a small fetch does.
+"""Read `s3://` remotes by signed GETs without boto3, whose import takes longer than a small fetch.
 
-Only GETs, only with credentials at hand and a named endpoint. Everything else, and every answer that is not plainly
-about the object, is left to boto3, which is opened when it is first needed. The same errors come out of both.
+Only GETs, and only with credentials from the environment and a configured endpoint. Everything else, and every answer
+that is not clearly about the object, is left to boto3, which is imported when it is first needed. Both raise the same
+errors.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ _CONNECTION_ERRORS = (OSError, http.client.HTTPException)
 
 
 class NeedsBotoError(Exception):
-    """An answer that says more about the request than about the object: boto3 may know better."""
+    """The endpoint or the answer needs handling that only boto3 has."""
 
 
 class SignedTransport:
-    """Reads here, the rest by `open_other`. One instance serves many threads."""
+    """Reads by signed GETs; `open_boto` opens the transport for everything else. Shared by threads."""
 
     def __init__(self, url: str, reader: SignedReader, open_boto: Callable[[], Transport]) -> None:
         self.url = url
@@ -93,7 +94,7 @@ class SignedTransport:
 
 
 class SignedReader:
-    """Signed GETs over connections that are kept."""
+    """Sends signed GETs and keeps idle connections for the next ones."""
 
     def __init__(self, url: str, credentials: StaticCredentials, options: RemoteOptions) -> None:
         bucket, prefix = s3.parse_url(url)
@@ -112,7 +113,7 @@ class SignedReader:
         return ssl.create_default_context(cafile=self._credentials.ca_bundle or None)
 
     def open_body(self, key: str, offset: int) -> _ResponseBody:
-        """Raises UnsettledError, RemoteMissing, RemoteDenied, RemoteUnavailable."""
+        """Raises NeedsBotoError, RemoteMissing, RemoteDenied, RemoteUnavailable."""
         where = f"{self._where}: {key}"
         for attempt in range(1, self._options.attempts + 1):
             is_last = attempt == self._options.attempts
@@ -126,7 +127,9 @@ class SignedReader:
                     raise RemoteUnavailable(message, hint="check the endpoint and the network") from error
             else:
                 if answer.status in (200, 206, 416):
-                    return _ResponseBody(self, connection, answer, where, offset)
+                    return _ResponseBody(
+                        reader=self, connection=connection, answer=answer, where=where, offset=offset
+                    )
                 if answer.status not in _BUSY_STATUSES or is_last:
                     self._raise_refusal(connection, answer, where)
                 connection.close()
@@ -137,7 +140,7 @@ class SignedReader:
         self._idle_connections.append(connection)
 
     def _send_request(self, key: str, offset: int) -> tuple[HTTPConnection, HTTPResponse]:
-        """A kept connection may have been closed meanwhile: that is no failure, a new one is made."""
+        """Use an idle connection; where the server has closed it meanwhile, try the next one or open a new one."""
         while self._idle_connections:
             with suppress(IndexError, ConnectionError, http.client.HTTPException):
                 return self._send_on(self._idle_connections.pop(), key, offset)
@@ -182,11 +185,17 @@ class SignedReader:
         if answer.status not in (403, 404, *_BUSY_STATUSES):
             raise NeedsBotoError(f"status {answer.status}")
         code = code_match[1].decode() if code_match else ""
-        raise refusal_error(answer.status, code, where, "s3:GetObject", RemoteUnavailable)
+        raise refusal_error(
+            status=answer.status,
+            code=code,
+            where=where,
+            action="s3:GetObject",
+            failure_type=RemoteUnavailable,
+        )
 
 
 class _ResponseBody:
-    """An answer being received; its connection is kept when it was read to its end."""
+    """An answer being received; its connection is kept when the body was read to its end."""
 
     def __init__(
         self, reader: SignedReader, connection: HTTPConnection, answer: HTTPResponse, where: str, offset: int
@@ -212,7 +221,7 @@ class _ResponseBody:
             self._connection.close()
 
     def _read_chunks(self) -> Iterator[bytes]:
-        """What has arrived, piece by piece."""
+        """Yield what has arrived, without waiting for a full buffer."""
         try:
             while chunk := self._answer.read1(_CHUNK):
                 yield chunk

@@ -1,7 +1,7 @@
-"""AWS signature version 4 for GET requests, and when it is all that a read needs. Pure.
+"""AWS signature version 4 for GET requests, with credentials from the environment. Pure.
 
-Only what is written in the environment counts: keys, region, certificate bundle. Profiles, roles, proxies and other
-special arrangements are boto3's business, and anything unusual means: not here.
+Only environment variables are read: keys, region, certificate bundle. Where they ask for a profile, a proxy or anything
+else out of the ordinary, `read_credentials` returns None and boto3 does the reading.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 _EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _DEFAULT_REGION = "us-east-1"
-# Variables that change how a request is made, or for whom.
+# Variables that change how requests are sent or which credentials apply: boto3 knows them, this module does not.
 _UNSUPPORTED_VARIABLES = (
     "AWS_PROFILE",
     "AWS_DEFAULT_PROFILE",
@@ -26,7 +26,7 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY
 
 
 class StaticCredentials(NamedTuple):
-    """Credentials that need no asking."""
+    """Credentials and settings that the environment holds."""
 
     access: str
     secret: str
@@ -35,11 +35,11 @@ class StaticCredentials(NamedTuple):
     ca_bundle: str = ""
 
     def __repr__(self) -> str:
-        return f"Static({self.access}, …)"
+        return f"StaticCredentials({self.access}, …)"
 
 
 def read_credentials(variables: Mapping[str, str], endpoint: str) -> StaticCredentials | None:
-    """Credentials from the environment, None when boto3 has to find out."""
+    """Credentials from the environment, None where boto3 has to find them."""
     access, secret = variables.get("AWS_ACCESS_KEY_ID", ""), variables.get("AWS_SECRET_ACCESS_KEY", "")
     region = variables.get("AWS_REGION") or variables.get("AWS_DEFAULT_REGION") or ""
     if not endpoint or not access or not secret:
@@ -53,7 +53,7 @@ def read_credentials(variables: Mapping[str, str], endpoint: str) -> StaticCrede
 
 
 def sign_headers(credentials: StaticCredentials, host: str, path: str, now: datetime) -> dict[str, str]:
-    """What a GET of `path` at `host` must carry. `path` needs no escaping: keys are made of safe characters."""
+    """The headers for a GET of `path` at `host`. `path` needs no escaping: keys consist of safe characters."""
     stamp = now.strftime("%Y%m%dT%H%M%SZ")
     signed_headers = {"host": host, "x-amz-content-sha256": _EMPTY_SHA256, "x-amz-date": stamp}
     if credentials.token:

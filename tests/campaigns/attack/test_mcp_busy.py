@@ -21,7 +21,7 @@ from gitindex.config import load_environment
 from gitindex.errors import LeaseHeld
 from gitindex.mcp.server import Service
 from gitindex.model.ids import ulid
-from gitindex.ops.syncing.sync_plan import LEASE_WAIT
+from gitindex.ops.syncing.lease_waits import LEASE_WAIT
 from gitindex.store import lease, readers
 from tests.support.gitrepo import GitRepo
 from tests.support.harness import codebase, index

@@ -49,7 +49,7 @@ class Fork:
         """Publish a snapshot of upstream's own commit, signed by the fork's key alone."""
         evil = replace(self.team.ci, signing_key_file=str(self.team.where / "evil"), remote=self.url)
         build(self.team.origin.root, evil, BuildOptions(commit, exact_facts=False, workers=1))
-        push(self.team.origin.root, evil, PushOptions(rev=commit, patience=RESTLESS))
+        push(self.team.origin.root, evil, PushOptions(rev=commit, timeouts=RESTLESS))
 
 
 @pytest.fixture

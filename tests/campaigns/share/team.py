@@ -93,7 +93,7 @@ class Team:
 
     def push(self, rev: str = "HEAD", environment: Environment | None = None, **options) -> PushReport:
         return push(
-            self.origin.root, environment or self.ci, PushOptions(rev=rev, patience=RESTLESS, **options)
+            self.origin.root, environment or self.ci, PushOptions(rev=rev, timeouts=RESTLESS, **options)
         )
 
     def publish(self, rev: str = "HEAD", **options) -> PushReport:
@@ -111,7 +111,7 @@ class Team:
         trusted_keys.add(repo.root, environment or self.mate, PinRequest(public, **wish))
 
     def fetch(self, repo: GitRepo, environment: Environment | None = None, **options) -> FetchReport:
-        found = {"workers": 1, "patience": RESTLESS, **options}
+        found = {"workers": 1, "timeouts": RESTLESS, **options}
         return fetch(open_codebase(repo.root, environment or self.mate), FetchOptions(**found))
 
     def digest(self, repo: GitRepo, environment: Environment | None = None) -> Digest:

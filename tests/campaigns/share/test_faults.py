@@ -101,7 +101,7 @@ def test_a_drip_meets_its_deadline(faulty):
     hasty = Timeouts(attempts=2, back_off=0.0, object_seconds=0.2, bytes_per_second=1 << 20)
     before = team.store()
     with pytest.raises(GitindexError) as failed:
-        team.fetch(repo, replace(team.mate, endpoint=proxy.endpoint), patience=hasty)
+        team.fetch(repo, replace(team.mate, endpoint=proxy.endpoint), timeouts=hasty)
     assert failed.value.exit_code == 6
     assert team.store() == before
 
@@ -116,7 +116,7 @@ def test_a_push_overcomes_or_fails_cleanly(faulty):
         team.push(environment=through)
     assert failed.value.exit_code == 6
     published = [
-        team.names.parse_manifest_key(entry.key) for entry in team.transport.list(team.names.manifests)
+        team.names.parse_manifest_key(entry.key) for entry in team.transport.list(team.names.manifests_prefix)
     ]
     assert head not in published
     proxy.rules.clear()

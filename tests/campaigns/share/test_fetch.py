@@ -23,6 +23,7 @@ from gitindex.store import manifests
 from gitindex.store.integrity import Verifier
 from gitindex.userconfig import UserConfig
 from gitindex.view.snapshot import open_active
+from tests.campaigns.hostile.brokengit import garble
 from tests.campaigns.share.team import Team
 from tests.support import harness
 from tests.support.gitrepo import GitRepo
@@ -304,4 +305,22 @@ def test_a_publisher_whose_clock_runs_ahead(team: Team, monkeypatch: pytest.Monk
     repo = team.clone()
     team.trust(repo)
     assert team.fetch(repo).snapshot_id < published
+    assert team.digest(repo) == team.clean(repo)
+
+
+def test_a_fetch_scans_the_files_where_git_fails(team: Team):
+    """C-1: what was downloaded is installed once and stays the parent; the files are compared without git."""
+    team.publish()
+    repo = team.clone()
+    team.trust(repo)
+    repo.write("b.py", "def beta(): return 'changed'\n")
+    garble(repo.root / ".git/index")
+    done = team.fetch(repo)
+    assert done.fallback is not None
+    assert (done.fallback.code, done.fallback.kind) == ("git_damaged", "index")
+    assert done.caught_up["modify"] == 1
+    assert done.caught_up["add"] == 0, "the published files were the parent"
+    (repo.root / ".git/index").unlink()
+    repo.git("reset", "-q")
+    harness.index(repo.root, team.mate.home)
     assert team.digest(repo) == team.clean(repo)

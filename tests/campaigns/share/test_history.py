@@ -42,7 +42,7 @@ def flask(rclone_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         shutil.copytree(sources(release, tmp_path / "cache"), team.origin.root, dirs_exist_ok=True)
         team.commit(release)
         build(team.origin.root, team.ci, BuildOptions(exact_facts=False))
-        push(team.origin.root, team.ci, PushOptions(patience=RESTLESS))
+        push(team.origin.root, team.ci, PushOptions(timeouts=RESTLESS))
     return team
 
 
