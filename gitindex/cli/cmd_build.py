@@ -15,9 +15,9 @@ from gitindex.cli.packages import add_package_options
 from gitindex.cli.progress_bar import progress_bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.errors import UsageError
+from gitindex.ops.exact.indexer_inputs import locate_node_modules, locate_python_env
 from gitindex.ops.sharing.build import build
 from gitindex.ops.sharing.build_options import BuildOptions, BuildReport, Shard
-from gitindex.semantic import nodemodules, pythonenv
 
 
 @command(
@@ -46,13 +46,13 @@ def run(
     allow_degraded: bool,
 ) -> Answer:
     options = BuildOptions(
-        rev,
-        full,
-        url,
-        allow_degraded,
-        not no_semantic,
-        python_env=pythonenv.locate(python_env) if python_env else None,
-        node_modules=nodemodules.locate(node_modules) if node_modules else None,
+        rev=rev,
+        full=full,
+        url=url,
+        allow_degraded=allow_degraded,
+        exact_facts=not no_semantic,
+        python_env=locate_python_env(python_env),
+        node_modules=locate_node_modules(node_modules),
         allow_project_code=allow_project_code,
         shard=_parse_shard(shard),
         output=output,

@@ -11,12 +11,11 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, CommandCall, command
-from gitindex.errors import NotARepository
-from gitindex.git.repo import Repo, discover
 from gitindex.hooks import events, spawn, worker
 from gitindex.hooks import install as native
 from gitindex.hooks.install import HookReport, HookStatus
 from gitindex.hooks.journal import DIED, FAILED, RUNNING, WorkerRun
+from gitindex.ops.discovery import require_repository
 
 
 @click.group(help="Index after every commit, checkout, merge and rewrite, in the background.")
@@ -27,7 +26,7 @@ def run() -> None:
 @command("Make git tell gitindex about new commits. Other hooks keep running.")
 @click.option("--files", is_flag=True, help="Write hook files although this git could do with configuration.")
 def install(call: CommandCall, files: bool) -> Answer:
-    report = native.install(_require_repository(call.path), files=files)
+    report = native.install(require_repository(call.path), files=files)
     lines = _outcome_lines(report)
     for outcome in report.refused_outcomes:
         lines += ["", f"{outcome.event}: {outcome.reason}. Add this yourself:", outcome.snippet or ""]
@@ -40,7 +39,7 @@ def install(call: CommandCall, files: bool) -> Answer:
 
 @command("Remove what install added, and nothing else.")
 def uninstall(call: CommandCall) -> Answer:
-    report = native.uninstall(_require_repository(call.path))
+    report = native.uninstall(require_repository(call.path))
     lines = _outcome_lines(report) or ["nothing was installed"]
     lines += [f"{folder} is still used by a worker; run this again later" for folder in report.leftovers]
     return Answer(
@@ -50,7 +49,7 @@ def uninstall(call: CommandCall) -> Answer:
 
 @command("Would a commit reach gitindex? Answered by a dry run that starts nothing.")
 def status(call: CommandCall) -> Answer:
-    hook_status = native.read_status(_require_repository(call.path))
+    hook_status = native.read_status(require_repository(call.path))
     data = {"status": "ok", "effective": hook_status.is_effective, **asdict(hook_status)}
     return Answer(data, _render_status(hook_status))
 
@@ -70,13 +69,6 @@ def run_hook(event: str | None, arguments: tuple[str, ...]) -> int:  # noqa: ARG
 def run_worker(path: Path, git_dir: Path) -> int:
     worker.main(path, git_dir)
     return 0
-
-
-def _require_repository(path: Path) -> Repo:
-    repo = discover(path)
-    if repo is None:
-        raise NotARepository(f"{path.absolute()} is not in a git repository", hint="git init")
-    return repo
 
 
 def _outcome_lines(report: HookReport) -> list[str]:

@@ -12,10 +12,10 @@ from gitindex.cli.progress_bar import progress_bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.config import FILE_NAME
 from gitindex.errors import GitError, HookError, IntegrityError, RemoteError, Untrusted
-from gitindex.git.failure import allows_file_scan
 from gitindex.hooks import install as native
 from gitindex.hooks import precommit
 from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.discovery import is_git_unusable
 from gitindex.ops.maintain.settings_file import write_settings
 from gitindex.ops.sharing.fetch import fetch, is_pinned
 from gitindex.ops.syncing.catchup import catch_up
@@ -106,7 +106,7 @@ def _install_hooks(codebase: Codebase, pre_commit: str | None) -> dict[str, Any]
     try:
         report = native.install(codebase.repo)
     except GitError as error:
-        if not allows_file_scan(error):
+        if not is_git_unusable(error):
             raise
         return {"hooks": f"not installed: {error.message}"}
     refused = [outcome.event for outcome in report.refused_outcomes]

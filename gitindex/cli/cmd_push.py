@@ -43,7 +43,9 @@ def run(
     default_branch: str,
     successors: tuple[Path, ...],
 ) -> Answer:
-    options = PushOptions(url, rev, branches, default_branch, successors)
+    options = PushOptions(
+        url=url, rev=rev, branches=branches, default_branch=default_branch, successors=successors
+    )
     with transfer_bar("pushing", not call.as_json) as transfer:
         report = push(call.path, call.environment, options, transfer)
     summary.append(call.environment, f"gitindex {_verb(report)} {report.commit[:12]}", _summary_rows(report))

@@ -16,9 +16,8 @@ from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.cli.packages import add_package_options
 from gitindex.model.paths import path_key
 from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.exact.indexer_inputs import locate_node_modules, locate_python_env, make_caps, memory_gib
 from gitindex.ops.exact.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
-from gitindex.semantic import nodemodules, pythonenv
-from gitindex.semantic.process import Caps
 
 
 @command(
@@ -49,16 +48,15 @@ def run(
     if files != bool(paths):
         raise click.UsageError("--files goes with the paths it means: gitindex refresh --files PATH…")
     codebase = open_codebase(call.path, call.environment)
-    caps = Caps(seconds=timeout, memory_bytes=int(memory * 1024**3))
     keys = tuple(_resolve_key(codebase, call.path, path) for path in paths)
     options = RefreshOptions(
-        contexts,
-        keys,
-        wait,
-        allow_project_code,
-        caps=caps,
-        python_env=pythonenv.locate(python_env) if python_env else None,
-        node_modules=nodemodules.locate(node_modules) if node_modules else None,
+        contexts=contexts,
+        files=keys,
+        wait=wait,
+        allow_project_code=allow_project_code,
+        caps=make_caps(seconds=timeout, memory_gib=memory),
+        python_env=locate_python_env(python_env),
+        node_modules=locate_node_modules(node_modules),
     )
     report = refresh(codebase, options, _progress_printer(call))
     queued = [item for item in report.contexts if item.outcome == "queued"]
@@ -68,7 +66,7 @@ def run(
 
 
 def _resolve_key(codebase: Codebase, base: Path, text: str) -> str:
-    """From where one stands, else from the root."""
+    """Resolve against the current directory first, then against the root."""
     for start in (base if base.is_dir() else base.parent, codebase.root):
         full_path = (start / text).resolve()
         if full_path.exists() and full_path.is_relative_to(codebase.root):
@@ -79,7 +77,7 @@ def _resolve_key(codebase: Codebase, base: Path, text: str) -> str:
 def _worker_arguments(root: Path, options: RefreshOptions) -> list[str]:
     """The same request, to be waited for; every path is absolute or a path key."""
     arguments = ["refresh", "--wait", f"--path={root}", f"--timeout={options.caps.seconds}"]
-    arguments += [f"--memory={options.caps.memory_bytes / 1024**3}"]
+    arguments += [f"--memory={memory_gib(options.caps)}"]
     arguments += [f"--context={name}" for name in options.contexts]
     arguments += [f"--python-env={options.python_env}"] if options.python_env else []
     arguments += [f"--node-modules={options.node_modules}"] if options.node_modules else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -14,8 +13,8 @@ import click
 from gitindex.cli import output
 from gitindex.cli.boundary import translate_output_errors
 from gitindex.config import Environment, load_environment
-from gitindex.git.repo import begin_discovery
 from gitindex.model.frozen import frozen
+from gitindex.ops.discovery import begin_discovery, find_journal_directory
 
 if TYPE_CHECKING:
     from gitindex.ops.codebase import Codebase
@@ -42,25 +41,23 @@ class CommandCall:
 
     def open_codebase(self) -> Codebase:
         """What `path` means; git is asked while the modules load that depend on its answer."""
-        with begin_discovery(self.path.resolve()) as pending_discovery:
+        with begin_discovery(self.path) as pending_discovery:
             from gitindex.ops.codebase import open_codebase
 
             return open_codebase(self.path, self.environment, pending=pending_discovery)
 
 
 def warn_of_failed_run(path: Path) -> None:
-    """A failed background run is told by the next command, never silent; found without asking git."""
-    for folder in (path.absolute(), *path.absolute().parents):
-        if (folder / ".git").is_dir():
-            git_dir = folder / ".git"
-            if os.path.exists(git_dir / "gitindex" / str(os.geteuid()) / "worker.json"):
-                from gitindex.hooks.worker import failed_run_message
+    """Report a failed background run, which nobody else sees. Starts no git, and loads nothing where none ran."""
+    git_dir = find_journal_directory(path)
+    if git_dir is None:
+        return
+    from gitindex.hooks.worker import failed_run_message
 
-                warning = failed_run_message(git_dir)
-                if warning:
-                    output.write_error(warning)
-                    output.write_error("  next: gitindex sync")
-            return
+    warning = failed_run_message(git_dir)
+    if warning:
+        output.write_error(warning)
+        output.write_error("  next: gitindex sync")
 
 
 def _write_answer(answer: Answer) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from gitindex.gitdir import folder
 from gitindex.store.lease import is_alive
 
-NAME = "worker.json"
+NAME = folder.WORKER_JOURNAL
 _MAX_BYTES = 64 * 1024
 
 RUNNING, DONE, FAILED, DEFERRED, DIED = "running", "done", "failed", "deferred", "died"

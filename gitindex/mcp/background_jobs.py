@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitindex.errors import GitindexError
-from gitindex.store.state_file import IndexingProgress, now
+from gitindex.ops.maintain.rebuild_progress import IndexingProgress, initial_progress, measure_progress, now
 
 
 @dataclass(slots=True)
@@ -18,14 +18,13 @@ class RebuildJob:
     root: str
     action: str
     started_at: str = field(default_factory=now)
-    progress: IndexingProgress = field(default_factory=lambda: IndexingProgress(None, "starting", now()))
+    progress: IndexingProgress = field(default_factory=initial_progress)
     answer: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
     def track(self, phase: str, done: int, total: int) -> None:
-        percentage = round(100 * done / total, 1) if total else None
-        self.progress = IndexingProgress(percentage, phase, now())
+        self.progress = measure_progress(phase, done, total)
 
     def to_json(self) -> dict[str, Any]:
         result = "running" if not self.done.is_set() else ("failed" if self.error else "done")

@@ -16,11 +16,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from gitindex.config import Environment
-from gitindex.errors import GitindexError, NotAllowed
-from gitindex.git.repo import discover
+from gitindex.errors import NotAllowed
 from gitindex.model.foreign import quote_argument
-from gitindex.store import stores
-from gitindex.store.layout import root_hash
+from gitindex.ops.discovery import find_worktree_root
+from gitindex.ops.maintain.store_inventory import has_store
 from gitindex.userconfig import FILE_NAME
 
 _FIRST_USER_ID = 1000  # below are accounts of services, some with homes such as /usr/sbin
@@ -52,10 +51,7 @@ class AllowedRoots:
 
     def is_indexed(self, root: Path) -> bool:
         """Is there an index of this very root, with whatever settings it was made?"""
-        root_part = f"__{root_hash(root)}__"
-        return any(
-            root_part in layout.id and layout.state.exists() for layout in stores.list_layouts(self._home)
-        )
+        return has_store(self._home, root)
 
     @property
     def _home(self) -> Path:
@@ -83,11 +79,8 @@ class AllowedRoots:
     @cached_property
     def _start_repository(self) -> Path | None:
         """The repository that the server was started in."""
-        with suppress(GitindexError):  # one that git refuses is nobody's start
-            repo = discover(self._start)
-            if repo is not None and not repo.bare and not is_private(repo.root):
-                return repo.root
-        return None
+        root = find_worktree_root(self._start)  # None for a repository that git refuses: it is not allowed
+        return None if root is None or is_private(root) else root
 
     def _not_allowed_error(self, path: Path) -> NotAllowed:
         config_file = self._home / FILE_NAME
