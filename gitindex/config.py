@@ -299,8 +299,8 @@ def _parse_embedding(reader: _RepoConfigReader, table: Mapping[str, Any]) -> Emb
     if not _MODEL.fullmatch(model) and model:
         raise reader.error(
             "embedding", "model" if "model" in table else "provider",
-            f"{quote_text(model)} is not the name of a model: a repository names org/name@revision of the hub, or a name "
-            "that [models] of your own config.toml leads to a directory",
+            f"{quote_text(model)} is not the name of a model: a repository names org/name@revision of the hub, or "
+            "a name for which [models] in your own config.toml has a directory",
         )  # fmt: skip
     return EmbedSettings(
         provider=provider,

@@ -13,16 +13,24 @@ from gitindex.ops.maintain.collect import collect_snapshots, collect_unused_stor
 from gitindex.ops.maintain.store_inventory import UNUSED_DAYS
 
 
-@command("Delete snapshots and files that no retained snapshot needs; with --stores, whole unused stores.")
+@command(
+    "Delete snapshots that are no longer retained and the files that only they used; with --stores, unused stores."
+)
 @click.option(
     "--stores",
     "whole_stores",
     is_flag=True,
     help=f"Remove stores unused for {UNUSED_DAYS} days (see --days).",
 )
-@click.option("--days", type=click.IntRange(0), default=UNUSED_DAYS, show_default=True)
-@click.option("--force", is_flag=True, help="With --stores: the current codebase's store too.")
-@click.option("--dry-run", is_flag=True, help="Say what would go.")
+@click.option(
+    "--days",
+    type=click.IntRange(0),
+    default=UNUSED_DAYS,
+    show_default=True,
+    help="With --stores: days without use.",
+)
+@click.option("--force", is_flag=True, help="With --stores: also remove the current codebase's store.")
+@click.option("--dry-run", is_flag=True, help="List what would be deleted; delete nothing.")
 def run(call: CommandCall, whole_stores: bool, days: int, force: bool, dry_run: bool) -> Answer:
     if whole_stores:
         return _collect_stores(call, days=days, force=force, dry_run=dry_run)

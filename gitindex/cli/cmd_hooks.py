@@ -23,8 +23,10 @@ def run() -> None:
     pass
 
 
-@command("Make git tell gitindex about new commits. Other hooks keep running.")
-@click.option("--files", is_flag=True, help="Write hook files although this git could do with configuration.")
+@command("Install hooks that start a background sync after new commits. Other hooks keep running.")
+@click.option(
+    "--files", is_flag=True, help="Write hook files even if git supports hooks in its configuration."
+)
 def install(call: CommandCall, files: bool) -> Answer:
     report = native.install(require_repository(call.path), files=files)
     lines = _outcome_lines(report)
@@ -47,17 +49,17 @@ def uninstall(call: CommandCall) -> Answer:
     )
 
 
-@command("Would a commit reach gitindex? Answered by a dry run that starts nothing.")
+@command("Report whether a commit would reach gitindex, by a dry run that starts nothing.")
 def status(call: CommandCall) -> Answer:
     hook_status = native.read_status(require_repository(call.path))
     data = {"status": "ok", "effective": hook_status.is_effective, **asdict(hook_status)}
     return Answer(data, _render_status(hook_status))
 
 
-@click.command(help="What a hook does: leave a request, start the worker. Never fails.")
+@click.command(help="Write a hook request and start the worker, as a hook does. Never fails.")
 @click.argument("event", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run_hook(event: str | None, arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - git's own arguments are hints we ignore
+def run_hook(event: str | None, arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - git passes arguments that we do not need
     event_name = event if event in events.EVENTS else events.detect_pre_commit_event(os.environ)
     spawn.start(event_name, Path.cwd(), os.environ)
     return 0
@@ -87,15 +89,15 @@ def _render_status(hook_status: HookStatus) -> str:
         (reach.event, "yes" if reach.reached else "no", reach.through, reach.proof or "")
         for reach in hook_status.events
     ]
-    lines = [output.format_table(rows, ("event", "reaches us", "through", "known by"))]
-    lines.append("work is pending" if hook_status.pending else "no work is pending")
+    lines = [output.format_table(rows, ("event", "reaches gitindex", "through", "proof"))]
+    lines.append("a hook request is pending" if hook_status.pending else "no hook request is pending")
     if hook_status.last_run is not None:
         lines.append(_render_run(hook_status.last_run))
         if hook_status.last_run.result in (FAILED, DIED):
             lines.append(
                 f"next: {hook_status.last_run.hint or 'gitindex sync'}"
                 if hook_status.pending
-                else "made good since"
+                else "a later sync succeeded"
             )
     if hook_status.obstacle:
         lines += [hook_status.obstacle, "next: gitindex sync"]

@@ -21,17 +21,25 @@ from gitindex.ops.exact.refresh import ContextReport, RefreshOptions, RefreshRep
 
 
 @command(
-    "Import exact facts (SCIP) of HEAD: definitions, references, hover. Without --wait in the background."
+    "Import exact facts (SCIP) for HEAD: definitions, references, hover. Runs in the background unless --wait is given."
 )
-@click.option("--context", "contexts", multiple=True, metavar="NAME", help="A context id, language or root.")
-@click.option("--files", is_flag=True, help="Only the PATHs that follow, instead of whole projects.")
-@click.argument("paths", nargs=-1)
-@click.option("--wait", is_flag=True, help="Run the jobs here and wait for them.")
-@click.option("--allow-project-code", is_flag=True, help="Let indexers run build scripts of the project.")
 @click.option(
-    "--timeout", type=float, default=3600.0, show_default=True, help="Seconds one indexer may take."
+    "--context",
+    "contexts",
+    multiple=True,
+    metavar="NAME",
+    help="Only this context: an id, a language or a root.",
 )
-@click.option("--memory", type=float, default=8.0, show_default=True, help="GiB one indexer may use.")
+@click.option("--files", is_flag=True, help="Only the given PATHs instead of whole projects.")
+@click.argument("paths", nargs=-1)
+@click.option("--wait", is_flag=True, help="Run the jobs in this process and wait for them.")
+@click.option("--allow-project-code", is_flag=True, help="Allow indexers to run the project's build scripts.")
+@click.option(
+    "--timeout", type=float, default=3600.0, show_default=True, help="Time limit of one indexer, in seconds."
+)
+@click.option(
+    "--memory", type=float, default=8.0, show_default=True, help="Memory limit of one indexer, in GiB."
+)
 @add_package_options
 def run(
     call: CommandCall,
@@ -46,7 +54,7 @@ def run(
     node_modules: Path | None,
 ) -> Answer:
     if files != bool(paths):
-        raise click.UsageError("--files goes with the paths it means: gitindex refresh --files PATH…")
+        raise click.UsageError("--files and paths belong together: gitindex refresh --files PATH…")
     codebase = open_codebase(call.path, call.environment)
     keys = tuple(_resolve_key(codebase, call.path, path) for path in paths)
     options = RefreshOptions(
@@ -75,7 +83,7 @@ def _resolve_key(codebase: Codebase, base: Path, text: str) -> str:
 
 
 def _worker_arguments(root: Path, options: RefreshOptions) -> list[str]:
-    """The same request, to be waited for; every path is absolute or a path key."""
+    """Arguments of a process that waits for the same request; every path is absolute or a path key."""
     arguments = ["refresh", "--wait", f"--path={root}", f"--timeout={options.caps.seconds}"]
     arguments += [f"--memory={memory_gib(options.caps)}"]
     arguments += [f"--context={name}" for name in options.contexts]
@@ -86,7 +94,7 @@ def _worker_arguments(root: Path, options: RefreshOptions) -> list[str]:
 
 
 def _start_worker(call: CommandCall, arguments: list[str]) -> None:
-    """A detached process makes the request its own: it finds the jobs queued and works on them."""
+    """Start a detached process that runs the queued jobs."""
     from gitindex.hooks import spawn
 
     line = shlex.join(child.command("gitindex", *arguments))
@@ -104,7 +112,7 @@ def _progress_printer(call: CommandCall) -> Callable[[str], None]:
 
 def _render_text(report: RefreshReport) -> str:
     if not report.contexts:
-        return "no project here that an exact indexer knows"
+        return "no project that an exact indexer supports"
     lines = [f"HEAD {report.head[:12]}"]
     for item in report.contexts:
         lines += _context_lines(item)
@@ -123,11 +131,12 @@ def _context_lines(item: ContextReport) -> list[str]:
     if item.outcome == "refreshed" and detail:
         lines.append(
             f"  {output.pluralize(detail['documents'], 'document')}: {detail['written']:,} written, "
-            f"{detail['unchanged']:,} unchanged, {detail['buried']:,} gone; {detail['occurrences']:,} occurrences, "
+            f"{detail['unchanged']:,} unchanged, {detail['buried']:,} removed; {detail['occurrences']:,} occurrences, "
             f"{detail['demoted']:,} contradicted, {detail['repaired']:,} repaired, {detail['unresolved']:,} unresolved"
         )
         lines += [
-            output.single_line(f"  left out, it crashes the tool: {path}") for path in detail["excluded"]
+            output.single_line(f"  excluded, because it crashes the indexer: {path}")
+            for path in detail["excluded"]
         ]
         lines += [output.single_line(f"  {remark}") for remark in detail["remarks"][:5]]
     if item.message:

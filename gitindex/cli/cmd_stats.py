@@ -10,7 +10,7 @@ from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain.stats import stats
 
 
-@command("Where the bytes and the milliseconds go, and what compaction would save.")
+@command("Report index size, dead rows, publish times, and what compaction would save.")
 def run(call: CommandCall) -> Answer:
     statistics = stats(open_codebase(call.path, call.environment))
     return Answer(statistics, _render_text(statistics))

@@ -15,7 +15,7 @@ _GATED_STATUSES = ("not_ready", "requires_reindex", "not_indexed")
 _EXIT = {**dict.fromkeys(_GATED_STATUSES, 3), "corrupt": 4, "incompatible": 8}
 
 
-@command("What is indexed, what is pending, and whether to believe it.")
+@command("Report what is indexed, what is pending, and whether the index is fresh, complete and trusted.")
 def run(call: CommandCall) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     index_status = {**status(codebase), "background": background_status(codebase)}
@@ -75,7 +75,7 @@ def _background_rows(background_run: dict[str, Any] | None) -> list[tuple[str, s
         return [("background", background_run["obstacle"])]
     if background_run is None or background_run["last_run"] is None:
         return (
-            [("background", "a hook asked for a sync")]
+            [("background", "a hook requested a sync")]
             if background_run and background_run["pending"]
             else []
         )
@@ -83,7 +83,9 @@ def _background_rows(background_run: dict[str, Any] | None) -> list[tuple[str, s
     if last_run["result"] == RUNNING:
         return [("background", f"running since {last_run['started_at']}")]
     recovered = (
-        ", made good since" if last_run["result"] in (FAILED, DIED) and not background_run["pending"] else ""
+        ", a later sync succeeded"
+        if last_run["result"] in (FAILED, DIED) and not background_run["pending"]
+        else ""
     )
     return [
         ("background", f"{last_run['result']} at {last_run['ended_at'] or last_run['started_at']}{recovered}")

@@ -9,7 +9,7 @@ from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.ops.maintain.store_inventory import list_stores
 
 
-@command("Every store on this machine, with its size and last use.")
+@command("List every store on this machine with its size and last use.")
 def run(call: CommandCall) -> Answer:
     stores = list_stores(call.environment)
     rows = [

@@ -1,4 +1,4 @@
-"""A progress bar for bytes on the wire, with their rate. On stderr, on a terminal only."""
+"""A progress bar for uploads and downloads, with their rate. On stderr, on a terminal only."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ def transfer_bar(verb: str, enabled: bool = True) -> Iterator[OnProgress]:
         last_drawn = moment
         filled = _WIDTH * progress.bytes // progress.total_bytes if progress.total_bytes else _WIDTH
         rate = output.format_size(progress.bytes / max(moment - started_at, 0.001))
+        done, total = output.format_size(progress.bytes), output.format_size(progress.total_bytes)
         sys.stderr.write(
-            f"\r{verb} [{'#' * filled}{'.' * (_WIDTH - filled)}] {output.format_size(progress.bytes)} of "
-            f"{output.format_size(progress.total_bytes)}, {progress.objects}/{progress.total_objects} objects, {rate}/s\x1b[K"
+            f"\r{verb} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {total}, "
+            f"{progress.objects}/{progress.total_objects} objects, {rate}/s\x1b[K"
         )
         sys.stderr.flush()
 
