@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 @frozen
 class Answer:
-    """One answer in two forms. `verbatim`: the text is a file's own, a pipe gets it as it is and a person `remarks`."""
+    """One answer as JSON and as text. `verbatim`: the text is a file's own; a pipe gets it without changes."""
 
     data: dict[str, Any]
     text: str
     exit_code: int = 0
     verbatim: bool = False
-    remarks: str = ""  # said of the text, not part of it
+    remarks: str = ""  # about a verbatim text: on stderr where stdout is a pipe
 
 
 @frozen
 class CommandCall:
-    """What the shared options say."""
+    """The values of the options that every command has."""
 
     path: Path
     as_json: bool
     environment: Environment
 
     def open_codebase(self) -> Codebase:
-        """What `path` means; git is asked while the modules load that depend on its answer."""
+        """The codebase around `path`. Git searches for it while the modules load that need the answer (UI-3)."""
         with begin_discovery(self.path) as pending_discovery:
             from gitindex.ops.codebase import open_codebase
 
@@ -73,7 +73,7 @@ def _write_answer(answer: Answer) -> None:
 
 
 def _show_in_pager(text: str) -> bool:
-    """Was it shown by a pager? Only a person at a terminal who did not refuse gets one."""
+    """Show the text in a pager, on a terminal and without --no-pager; False when the caller has to write it."""
     if not sys.stdout.isatty() or click.get_current_context().find_root().params.get("no_pager"):
         return False
     from gitindex.cli import pager
@@ -82,9 +82,9 @@ def _show_in_pager(text: str) -> bool:
 
 
 class WordsCommand(click.Command):
-    """A command whose words may begin with a minus: what is no option of its own is a word.
+    """A command whose arguments may begin with a minus: what is not one of its options is an argument.
 
-    Two minus signs always mean an option, so that a misspelled one is still told.
+    Two minus signs always mean an option, so that a misspelled one is still an error.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -107,7 +107,7 @@ class WordsCommand(click.Command):
                 if argument in options_by_name and not options_by_name[argument].is_flag:
                     value = next(remaining, None)
                     if value is None:
-                        return super().parse_args(ctx, options)  # which tells that the value is missing
+                        return super().parse_args(ctx, options)  # reports that the value is missing
                     options.append(value)
         return super().parse_args(ctx, [*options, "--", *words])
 

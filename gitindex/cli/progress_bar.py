@@ -13,7 +13,7 @@ _WIDTH = 30
 
 @contextmanager
 def progress_bar(enabled: bool = True) -> Iterator[Callable[[str, int, int], None]]:
-    """A callback (phase, done, total). The line is wiped at the end."""
+    """Yield a callback (phase, done, total). The line is cleared at the end."""
     if not enabled or not sys.stderr.isatty():
         yield lambda _phase, _done, _total: None
         return

@@ -16,7 +16,7 @@ _WIDTH = 30
 
 @contextmanager
 def transfer_bar(verb: str, enabled: bool = True) -> Iterator[OnProgress]:
-    """A callback for uploads and downloads. The line is wiped at the end."""
+    """Yield a callback for uploads and downloads. The line is cleared at the end."""
     if not enabled or not sys.stderr.isatty():
         yield lambda _progress: None
         return

@@ -11,7 +11,7 @@ from gitindex.hooks import owner, worker
 
 
 def read_background(git_dir: Path) -> dict[str, Any]:
-    """`obstacle` is told only where hooks have run or tried to: without hooks nobody needs the folder."""
+    """`obstacle` is set only where the folder of hook requests exists: without hooks it is not needed."""
     last_run = worker.last_run(git_dir)
     return {
         "pending": hookrequest.has_request(git_dir),
