@@ -5,6 +5,7 @@ Imports little: a command starts git first and loads the other modules while git
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -49,5 +50,5 @@ def find_journal_directory(path: Path) -> Path | None:
         git_dir = directory / ".git"
         if git_dir.is_dir():
             journal = folder.user_folder_path(git_dir) / folder.WORKER_JOURNAL
-            return git_dir if journal.exists() else None
+            return git_dir if os.path.exists(journal) else None  # False for an unreadable folder
     return None
