@@ -21,8 +21,6 @@ from gitindex.ops.maintain.settings_file import write_settings
 from gitindex.ops.sharing.fetch import fetch, is_pinned
 from gitindex.ops.syncing.catchup import catch_up
 
-_PRE_COMMIT = ".pre-commit-config.yaml"
-
 
 class HookSetup(NamedTuple):
     """What `init` did about hooks. `refused`: the events that another manager owns; None when none was tried."""
@@ -44,7 +42,7 @@ class HookSetup(NamedTuple):
 @command("Set up a codebase: hooks, first snapshot, next steps. Safe to run again.")
 @click.option("--no-hooks", is_flag=True, help="Do not install git hooks.")
 @click.option(
-    "--pre-commit", "pre_commit", metavar="REV", help=f"Add the hook to {_PRE_COMMIT} at this revision."
+    "--pre-commit", "pre_commit", metavar="REV", help=f"Add the hook to {precommit.CONFIG} at this revision."
 )
 @click.option(
     "--fetch/--no-fetch",
@@ -114,8 +112,8 @@ def _fetch_base(call: CommandCall, codebase: Codebase, fetch_requested: bool | N
 
 
 def _require_precommit(codebase: Codebase) -> None:
-    if codebase.repo is not None and not (codebase.root / _PRE_COMMIT).exists():
-        raise HookError(f"there is no {_PRE_COMMIT} in {codebase.root}", hint="gitindex init")
+    if codebase.repo is not None and not (codebase.root / precommit.CONFIG).exists():
+        raise HookError(f"there is no {precommit.CONFIG} in {codebase.root}", hint="gitindex init")
 
 
 def _install_hooks(codebase: Codebase, pre_commit: str | None) -> HookSetup:
@@ -125,7 +123,7 @@ def _install_hooks(codebase: Codebase, pre_commit: str | None) -> HookSetup:
     if pre_commit is not None:
         precommit.extend(codebase.root, pre_commit)
         return HookSetup(
-            f"added to {_PRE_COMMIT}; run: pre-commit install --install-hooks", needs_manual_sync=False
+            f"added to {precommit.CONFIG}; run: pre-commit install --install-hooks", needs_manual_sync=False
         )
     try:
         report = native.install(codebase.repo)

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gitindex.cli import output
+from gitindex.cli.progress_bar import INTERVAL_SECONDS, render_bar
 from gitindex.remote.transport import OnProgress, Progress
-
-_INTERVAL_SECONDS = 0.1
-_WIDTH = 30
 
 
 @contextmanager
@@ -25,14 +23,14 @@ def transfer_bar(verb: str, enabled: bool = True) -> Iterator[OnProgress]:
     def show(progress: Progress) -> None:
         nonlocal last_drawn
         moment = time.monotonic()
-        if moment - last_drawn < _INTERVAL_SECONDS and progress.objects < progress.total_objects:
+        if moment - last_drawn < INTERVAL_SECONDS and progress.objects < progress.total_objects:
             return
         last_drawn = moment
-        filled = _WIDTH * progress.bytes // progress.total_bytes if progress.total_bytes else _WIDTH
+        bar = render_bar(progress.bytes / progress.total_bytes if progress.total_bytes else 1)
         rate = output.format_size(progress.bytes / max(moment - started_at, 0.001))
         done, total = output.format_size(progress.bytes), output.format_size(progress.total_bytes)
         sys.stderr.write(
-            f"\r{verb} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {total}, "
+            f"\r{verb} {bar} {done} of {total}, "
             f"{progress.objects}/{progress.total_objects} objects, {rate}/s\x1b[K"
         )
         sys.stderr.flush()
