@@ -107,7 +107,7 @@ def _fetch_base(call: CommandCall, codebase: Codebase, fetch_requested: bool | N
     except (RemoteError, Untrusted, IntegrityError) as error:
         if fetch_requested:
             raise
-        return f"failed: {error.message}"
+        return f"not possible: {error.message}"
     return f"{report.base_commit[:12]} from {report.remote}, signed by {report.signer}"
 
 
