@@ -35,7 +35,7 @@ FILE_NAME = ".gitindex.toml"
 IGNORE_NAME = rulefiles.IGNORE_NAME
 _MAX_CONFIG_BYTES = 64 * 1024
 _REPOSITORY = re.compile(r"[0-9a-z][0-9a-z_-]{0,127}")
-_BARE = re.compile(r"[a-z_.]{1,40}")  # what our own keys look like; any other name is the file's word
+_BARE = re.compile(r"[a-z_.]{1,40}")  # the form of our own keys; any other name is foreign text and is quoted
 _MODEL = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)?"
 )
@@ -55,7 +55,7 @@ class Environment:
     endpoint: str = ""
     ci: bool = False
     event: str = ""
-    summary: str = ""  # files of a CI job: what it shows, and the outputs of its step
+    summary: str = ""  # files of a CI job: its summary, and the outputs of its step
     outputs: str = ""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # for indexers
 
@@ -91,8 +91,11 @@ def is_color_disabled() -> bool:
 
 
 def limit_numpy_threads() -> None:
-    """One thread per product, set before numpy is imported: ours are small, and OpenBLAS threads that wait for each
-    other on a busy machine made embedding ten times slower."""
+    """Limit numpy to one thread. Call it before numpy is imported.
+
+    Our matrix products are small, and on a busy machine OpenBLAS threads that wait for each other made embedding ten
+    times slower.
+    """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -129,13 +132,13 @@ def parse(data: bytes | None) -> Settings:
         embedding=_parse_embedding(reader, embedding),
         query=_parse_query(reader, tables.get("query", {})),
         remote=_parse_remote(reader, tables.get("remote", {})),
-        # What shapes answers only must not make another store (CF-2).
+        # Settings that shape answers only must not lead to another store (CF-2).
         file_hash=_hash({"index": index, "embedding": embedding}) if index or embedding else "",
     )
 
 
 def config_fingerprint(settings: Settings) -> str:
-    """Everything that changes what the index contains (CF-2)."""
+    """The hash of everything that changes what the index contains (CF-2)."""
     return _hash(
         {
             "index": _index_identity(settings.index),
@@ -153,7 +156,7 @@ def config_fingerprint(settings: Settings) -> str:
 
 
 def _index_identity(settings: IndexSettings) -> dict[str, Any]:
-    """A setting that came later counts only where it is used: stores made before it stay what they are."""
+    """Settings of later releases count only where they are used, so that older stores keep their fingerprint."""
     identity = asdict(settings)
     if not settings.clean_only:
         del identity["clean_only"]
@@ -161,14 +164,14 @@ def _index_identity(settings: IndexSettings) -> dict[str, Any]:
 
 
 def _embedding_identity(settings: EmbedSettings) -> dict[str, Any]:
-    """Without where this machine keeps the model: what it holds is the revision."""
+    """Without the directory of the model on this machine: the revision identifies its content."""
     identity = asdict(replace(settings, batch=0))
     del identity["directory"]
     return identity
 
 
 def query_fingerprint(settings: Settings) -> str:
-    """Ranking, quotas and output: changes answers, never the index."""
+    """The hash of ranking, quotas and output settings, which change answers and never the index."""
     return _hash({"query": asdict(settings.query), "ranking": versions.RANKING_VERSION})
 
 
@@ -216,7 +219,7 @@ class _RepoConfigReader:
         return value
 
     def read_number(
-        self, name: str, table: Mapping[str, Any], key: str, default: int, low: int, high: int
+        self, name: str, table: Mapping[str, Any], key: str, *, default: int, low: int, high: int
     ) -> int:
         value = table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -238,7 +241,7 @@ class _RepoConfigReader:
         return patterns
 
     def _find_line(self, table: str, key: str) -> int:
-        """Where the key stands; tomllib does not tell."""
+        """The line of the key; tomllib does not report it."""
         bare_key = re.compile(rf"\s*[\"']?{re.escape(key or table)}[\"']?\s*[.=]")
         dotted_key = re.compile(rf"\s*{re.escape(table)}\s*(\.\s*{re.escape(key)}\s*)?=")
         in_table = False
@@ -260,13 +263,28 @@ def _parse_index(reader: _RepoConfigReader, table: Mapping[str, Any]) -> IndexSe
     hard_limits = Limits()
     limits = Limits(
         file_bytes=reader.read_number(
-            "index", table, "max_file_bytes", hard_limits.file_bytes, 1, hard_limits.file_bytes
+            "index",
+            table,
+            "max_file_bytes",
+            default=hard_limits.file_bytes,
+            low=1,
+            high=hard_limits.file_bytes,
         ),
         chunks_per_file=reader.read_number(
-            "index", table, "max_chunks_per_file", hard_limits.chunks_per_file, 2, hard_limits.chunks_per_file
+            "index",
+            table,
+            "max_chunks_per_file",
+            default=hard_limits.chunks_per_file,
+            low=2,
+            high=hard_limits.chunks_per_file,
         ),
         sync_bytes=reader.read_number(
-            "index", table, "max_sync_bytes", hard_limits.sync_bytes, 1024, hard_limits.sync_bytes
+            "index",
+            table,
+            "max_sync_bytes",
+            default=hard_limits.sync_bytes,
+            low=1024,
+            high=hard_limits.sync_bytes,
         ),
     )
     defaults = IndexSettings()
@@ -277,7 +295,9 @@ def _parse_index(reader: _RepoConfigReader, table: Mapping[str, Any]) -> IndexSe
         untracked=reader.read_flag("index", table, "untracked", defaults.untracked),
         clean_only=reader.read_flag("index", table, "clean_only", defaults.clean_only),
         submodules=reader.read_flag("index", table, "submodules", defaults.submodules),
-        chunk_chars=reader.read_number("index", table, "chunk_chars", defaults.chunk_chars, 200, 4000),
+        chunk_chars=reader.read_number(
+            "index", table, "chunk_chars", default=defaults.chunk_chars, low=200, high=4000
+        ),
     )
 
 
@@ -299,15 +319,17 @@ def _parse_embedding(reader: _RepoConfigReader, table: Mapping[str, Any]) -> Emb
     if not _MODEL.fullmatch(model) and model:
         raise reader.error(
             "embedding", "model" if "model" in table else "provider",
-            f"{quote_text(model)} is not the name of a model: a repository names org/name@revision of the hub, or a name "
-            "that [models] of your own config.toml leads to a directory",
+            f"{quote_text(model)} is not the name of a model: a repository names org/name@revision of the hub, or "
+            "a name for which [models] in your own config.toml has a directory",
         )  # fmt: skip
     return EmbedSettings(
         provider=provider,
         model=model,
         revision=revision,
-        max_chars=reader.read_number("embedding", table, "max_chars", defaults.max_chars, 100, 100_000),
-        batch=reader.read_number("embedding", table, "batch", defaults.batch, 1, 4096),
+        max_chars=reader.read_number(
+            "embedding", table, "max_chars", default=defaults.max_chars, low=100, high=100_000
+        ),
+        batch=reader.read_number("embedding", table, "batch", default=defaults.batch, low=1, high=4096),
     )
 
 
@@ -315,11 +337,13 @@ def _parse_query(reader: _RepoConfigReader, table: Mapping[str, Any]) -> QuerySe
     reader.reject_unknown_keys("query", table, {"limit", "snippet_lines", "per_file", "max_answer_chars"})
     defaults = QuerySettings()
     return QuerySettings(
-        limit=reader.read_number("query", table, "limit", defaults.limit, 1, 200),
-        snippet_lines=reader.read_number("query", table, "snippet_lines", defaults.snippet_lines, 1, 200),
-        per_file=reader.read_number("query", table, "per_file", defaults.per_file, 1, 100),
+        limit=reader.read_number("query", table, "limit", default=defaults.limit, low=1, high=200),
+        snippet_lines=reader.read_number(
+            "query", table, "snippet_lines", default=defaults.snippet_lines, low=1, high=200
+        ),
+        per_file=reader.read_number("query", table, "per_file", default=defaults.per_file, low=1, high=100),
         max_answer_chars=reader.read_number(
-            "query", table, "max_answer_chars", defaults.max_answer_chars, 1000, 1_000_000
+            "query", table, "max_answer_chars", default=defaults.max_answer_chars, low=1000, high=1_000_000
         ),
     )
 
@@ -343,7 +367,7 @@ def _parse_remote(reader: _RepoConfigReader, table: Mapping[str, Any]) -> Remote
 
 
 def _format_value(value: object) -> str:
-    """A value of the file in a message: as it is where it can only be short, else its first characters."""
+    """A value of the file for a message: a flag as it is, any other value quoted and shortened."""
     return (
         str(value).lower()
         if isinstance(value, bool)

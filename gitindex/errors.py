@@ -1,6 +1,6 @@
-"""The exception tree. A class owns its exit code; an instance owns its next step.
+"""The exception tree. A class has the exit code, an instance the next step.
 
-Raise these below; `cli.boundary` and `mcp` convert them once. Nothing here imports anything.
+All packages raise these; only `cli.boundary` and `mcp` turn them into answers. Imports nothing of gitindex.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import ClassVar
 
 
 class GitindexError(Exception):
-    """Something failed: a message for people and the command that helps."""
+    """Something failed: a message for people, and in `hint` the command that helps."""
 
     exit_code: ClassVar[int] = 1
     code: ClassVar[str] = "failed"
@@ -63,7 +63,7 @@ class NotARepository(GitError):
 
 
 class TransientGitError(GitError):
-    """Git was busy (index.lock and the like) for longer than the bounded back-off."""
+    """Git was busy (index.lock and the like) for longer than the retries last."""
 
     code = "git_busy"
 
@@ -87,13 +87,13 @@ class MissingObjects(GitError):
 
 
 class TreeTooLarge(GitError):
-    """A tree of more files or longer paths than are indexed: a few kilobytes of git can hold a billion files."""
+    """A tree has more files or longer paths than the limit: a few kilobytes of git can hold a billion files."""
 
     code = "tree_too_large"
 
 
 class UnreadableFile(GitindexError):
-    """A file could not be read; of an eligible changed one that blocks a strict publish (SN-5)."""
+    """A file could not be read. If it is eligible and changed, that blocks a strict publish (SN-5)."""
 
     code = "unreadable_file"
 
@@ -105,7 +105,7 @@ class PublishBlocked(GitindexError):
 
 
 class WriteVerificationFailed(PublishBlocked):
-    """What was written is not what was planned: an engine lost something. Writing it again may help."""
+    """A read-back after the write found less than was planned. Writing again may help."""
 
 
 class EmbeddingError(GitindexError):
@@ -113,7 +113,7 @@ class EmbeddingError(GitindexError):
 
 
 class WorkerFailed(GitindexError):
-    """A process of ours could not do its work: a mistake of ours or a broken installation, no limit."""
+    """A worker process failed: by a defect of ours or a broken installation, not by a limit."""
 
     code = "worker_failed"
 
@@ -158,7 +158,7 @@ class HookError(GitindexError):
 
 
 class Gated(GitindexError):
-    """The index cannot answer now; `detail['envelope']` is the answer built by `gate`."""
+    """The index cannot answer now; `detail['envelope']` is the gate answer."""
 
     exit_code = 3
     code = "gated"
@@ -203,19 +203,19 @@ class RemoteUnavailable(RemoteError):
 
 
 class RemoteTooSlow(RemoteUnavailable):
-    """An operation was given up at its deadline: answers dripped, or went on without end (EN-8)."""
+    """An operation reached its deadline: the server answered too slowly, or without end (EN-8)."""
 
     code = "remote_too_slow"
 
 
 class RemoteRedirected(RemoteUnavailable):
-    """The server points elsewhere. Nobody goes there: credentials stay with the host they are for (RE-10)."""
+    """The server redirects. Redirects are not followed: credentials stay with their host (RE-10)."""
 
     code = "remote_redirected"
 
 
 class RemoteMisbehaves(RemoteError):
-    """The server breaks the protocol: pages of a listing that lead nowhere."""
+    """The server breaks the protocol: the pages of a listing never end, or repeat."""
 
     code = "remote_misbehaves"
 
@@ -225,13 +225,13 @@ class RemoteDenied(RemoteError):
 
 
 class RemoteMissing(RemoteError):
-    """A key that is not there. A fact, not a failure: callers decide."""
+    """The remote has no object with this key. Callers decide whether that is a failure."""
 
     code = "remote_missing"
 
 
 class OutcomeUnknown(RemoteError):
-    """A write whose answer was lost: it may or may not have landed."""
+    """The answer to a write was lost: the object may or may not have been written."""
 
     code = "outcome_unknown"
 
@@ -245,7 +245,7 @@ class LeaseHeld(GitindexError):
 
 
 class LeaseLost(GitindexError):
-    """Our lease was stolen or vanished: stop, leave nothing visible (LE-1)."""
+    """Another process took our lease, or it vanished: stop, and publish nothing (LE-1)."""
 
     exit_code = 7
     code = "lease_lost"

@@ -1,12 +1,12 @@
-"""The gate before every index-dependent read: completion proof, precedence, envelopes (EN-1 … EN-7).
+"""The gate before every index-dependent read: completion proof, precedence, gate answers (EN-1 … EN-7).
 
-The only place where a non-ok answer is built. It reads and decides; it never changes a store (EN-5).
+The only module that builds a gate answer. It reads and decides; it never changes a store (EN-5).
 
 Proof. A snapshot is complete when the newest table holds a marker whose `runId` is the snapshot's id. Reading it
-loads the table engine, a third of a second that a quick query does not have, so a read accepts a cheaper form of
-the same fact: the publisher leaves a note for each artifact of a snapshot it finished, naming hash, inode, size,
-mtime and ctime. While every file of the newest table still is the very file noted, the marker in it is the one
-that was published. Any doubt (no note, another inode, another root, another fingerprint) and the marker is read.
+loads the table engine, which takes a third of a second, too long for a quick query. So a read accepts a cheaper proof:
+the publisher adds an entry to the checksum cache for each artifact of a snapshot that it finished, with hash, inode,
+size, mtime and ctime. While every file of the newest table matches its entry, the marker in it is the published one.
+In any doubt (no entry, another inode, another root, another fingerprint) the marker is read.
 `validate_completion_proof` always reads it: lifecycle commands and `status` use that.
 """
 
@@ -42,7 +42,7 @@ _TEXTS = ("completedAt", "runId")
 
 
 class NonOkReason(StrEnum):
-    """Why the gate is shut. The whole list: another reason is another contract."""
+    """Why the gate is closed. Part of the contract with agents: a new reason is a new version of it."""
 
     INDEXING = "indexing"
     REQUIRES_REINDEX = "requires_reindex"
@@ -50,7 +50,7 @@ class NonOkReason(StrEnum):
 
 
 class IndexedCodebase(Protocol):
-    """What the gate must know of a codebase (`ops.codebase.Codebase` is one)."""
+    """What the gate must know about a codebase (`ops.codebase.Codebase` is one)."""
 
     @property
     def root(self) -> Path: ...
@@ -68,10 +68,10 @@ class IndexedCodebase(Protocol):
 
 @frozen
 class Admission:
-    """An open gate: the pinned view, and what the answer must say about it."""
+    """An open gate: the view that is held open, and what the answer must say about it."""
 
     view: SnapshotView
-    stale: bool = False  # a rebuild runs; this is the last good snapshot, as asked for (C-3)
+    stale: bool = False  # a rebuild runs; this is the last good snapshot, as requested (C-3)
     hints: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def open_gated(
 ) -> SnapshotView:
     """The active snapshot, if the index may answer now.
 
-    Raises Gated with the envelope, StoreCorrupt, IncompatibleVersion.
+    Raises Gated with the gate answer, StoreCorrupt, IncompatibleVersion.
     """
     return admit(codebase, stale_ok=stale_ok, debug=debug, requested=requested).view
 
@@ -95,7 +95,7 @@ def open_gated(
 def admit(
     codebase: IndexedCodebase, *, stale_ok: bool = False, debug: bool = False, requested: Path | None = None
 ) -> Admission:
-    """As `open_gated`, with what the answer must tell about the snapshot it was made from."""
+    """As `open_gated`, with what the answer must say about the snapshot it was made from."""
     indexing = active_indexing(codebase.layout)
     view = open_active(codebase.layout)
     try:
@@ -109,13 +109,13 @@ def admit(
         if view is not None:
             view.close()
         raise
-    assert view is not None, "no view is always refused"
+    assert view is not None, "without a view a gate is closed"
     assert proof is not None
     return Admission(view, stale=indexing is not None, hints=_proof_hints(proof))
 
 
 def diagnose(codebase: IndexedCodebase, view: SnapshotView | None) -> dict[str, Any]:
-    """What `status` adds: the gate's verdict and the marker's, with the way out. Never raises Gated."""
+    """What `status` adds: the verdicts on gate and marker, with the command that helps. Never raises Gated."""
     indexing = active_indexing(codebase.layout)
     proof = validate_completion_proof(codebase, view) if view is not None else None
     gate_answer = _check_gates(codebase, proof, indexing, stale_ok=False, debug=True, requested=None)
@@ -140,12 +140,12 @@ def diagnose(codebase: IndexedCodebase, view: SnapshotView | None) -> dict[str, 
 def indexing_refusal(
     codebase: IndexedCodebase, indexing: IndexingProgress, requested: Path | None, *, debug: bool = False
 ) -> Gated:
-    """The refusal of a codebase that is being rebuilt, for a caller that knows so before the store does."""
+    """The error for a codebase that is being rebuilt, for a caller that knows it before the store says so."""
     return _gated_error(_GateAnswerBuilder(codebase, requested).build_not_ready(indexing, None, debug=debug))
 
 
 def active_indexing(layout: Layout) -> IndexingProgress | None:
-    """The create or reindex under way. State `indexing` counts only while its writer lives."""
+    """The running create or reindex. The state `indexing` counts only while its writer lives."""
     store_state = state_file.read(layout)
     if store_state is None or store_state.state != "indexing":
         return None
@@ -158,7 +158,7 @@ def active_indexing(layout: Layout) -> IndexingProgress | None:
 def _read_lease(layout: Layout) -> lease.LeaseState | None:
     try:
         return lease.read(layout)
-    except StoreCorrupt:  # a torn lease file is no writer; the next writer says so itself
+    except StoreCorrupt:  # a torn lease file means no writer; the next writer reports it
         return None
 
 
@@ -171,7 +171,7 @@ def _check_gates(
     debug: bool,
     requested: Path | None,
 ) -> dict[str, Any] | None:
-    """The envelope of the first gate that is shut, in the order of EN-2; None when all are open."""
+    """The answer of the first gate that is closed, in the order of EN-2; None when all are open."""
     answers = _GateAnswerBuilder(codebase, requested)
     if proof is not None and proof.outcome is ProofOutcome.FINGERPRINT_MISMATCH:
         return answers.build_requires_reindex(proof.detail)
@@ -217,7 +217,7 @@ def find_superseded(codebase: IndexedCodebase) -> str | None:
 
 
 def validate_completion_proof(codebase: IndexedCodebase, view: SnapshotView) -> Proof:
-    """Read the marker of the newest table and judge it (EN-4). Never raises: a probe that fails is an outcome."""
+    """Read the marker of the newest table and judge it (EN-4). Never raises: a failed probe is an outcome."""
     try:
         marker = view.read_marker() if view.manifest.segments else None
     except (OSError, ValueError, RuntimeError, ImportError, IntegrityError) as error:
@@ -269,7 +269,7 @@ def _stale_proof(reason: ProofReason, detail: str) -> Proof:
 
 
 def _find_payload_flaw(marker: Mapping[str, Any], view: SnapshotView) -> str:
-    """What is wrong with the marker's shape, "" when nothing is."""
+    """What is wrong with the fields of the marker; "" when nothing is."""
     for name in ("codebasePath", *_TEXTS):
         if not isinstance(marker.get(name), str) or not marker[name]:
             return f"the marker has no {name}"
@@ -294,11 +294,11 @@ def canonical_path(path: str) -> str:
     return os.path.normpath(os.path.realpath(path))
 
 
-# -- envelopes --------------------------------------------------------------------------------------
+# -- gate answers -----------------------------------------------------------------------------------
 
 
 def lifecycle_action(root: Path, name: str) -> dict[str, Any]:
-    """A lifecycle action in both forms, for the effective root; each runs as printed."""
+    """A lifecycle action as MCP call and as command, for the effective root; each runs as printed."""
     return {
         "tool": "manage_index",
         "args": {"action": name, "path": str(root)},
@@ -306,7 +306,7 @@ def lifecycle_action(root: Path, name: str) -> dict[str, Any]:
     }
 
 
-# `create` is a full sync: on an index whose proof is missing an incremental one would find nothing to do (EN-7).
+# `create` is a full sync: with a missing proof, an incremental sync would find nothing to do (EN-7).
 _COMMANDS = {"status": "status", "create": "sync --full", "reindex": "sync --full", "sync": "sync"}
 
 
@@ -317,7 +317,7 @@ def _gated_error(gate_answer: dict[str, Any]) -> Gated:
 
 
 class _GateAnswerBuilder:
-    """Builds the three envelopes for one codebase and request."""
+    """Builds the three gate answers for one codebase and request."""
 
     def __init__(self, codebase: IndexedCodebase, requested: Path | None) -> None:
         self._codebase = codebase
@@ -348,7 +348,7 @@ class _GateAnswerBuilder:
         }
 
     def build_requires_reindex(self, detail: str) -> dict[str, Any]:
-        message = f"the index of {self._root} does not fit this release and its configuration: {detail}"
+        message = f"the index of {self._root} does not match this release and its configuration: {detail}"
         hints = {
             "reindex": lifecycle_action(self._root, "reindex"),
             "status": lifecycle_action(self._root, "status"),
@@ -385,7 +385,7 @@ class _GateAnswerBuilder:
 
 
 def _retry_after_ms(layout: Layout, indexing: IndexingProgress) -> int:
-    """From the pace so far, within sensible bounds."""
+    """The remaining time, estimated from the pace so far, within bounds."""
     writer_lease = _read_lease(layout)
     if writer_lease is None or not indexing.progress_pct:
         return _RETRY_MS

@@ -1,4 +1,4 @@
-"""Starting a Python process of ours that reads what repositories hold (CF-5, RE-14)."""
+"""Starts our Python processes that read the content of repositories (CF-5, RE-14)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from gitindex import child
 
 Process = subprocess.Popen[bytes]
-# What such a process needs; credentials and keys are not among it.
+# What such a process needs. Credentials and keys are not passed on.
 _PASSED_VARIABLES = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ", "VIRTUAL_ENV")
 _PASSED_PREFIXES = ("LC_", "MALLOC_", "OMP_", "OPENBLAS_", "PYTHON")
 
 
 def start(module: str, *arguments: str, descriptors: Sequence[int] = ()) -> Process:
-    """Start `module` with pipes to it and from it, and nothing of our environment that it could give away.
+    """Start `module` with pipes for stdin and stdout, and without secrets in its environment.
 
-    It is no member of our process group: an interrupt at the terminal is ours to handle.
+    It gets a process group of its own: only we receive an interrupt from the terminal.
     """
     passed_variables = {name: value for name, value in os.environ.items() if _is_passed(name)}
     return subprocess.Popen(

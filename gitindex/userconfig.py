@@ -17,7 +17,7 @@ from gitindex.model.foreign import quote_argument
 from gitindex.model.frozen import frozen
 
 FILE_NAME = "config.toml"
-MAX_FILES = 500_000  # Chromium has 480,000; counting that many entries of a bomb takes seconds, not minutes
+MAX_FILES = 500_000  # Chromium has 480,000; counting as many in a malicious tree takes seconds, not minutes
 _MAX_BYTES = 64 * 1024
 
 
@@ -25,12 +25,12 @@ _MAX_BYTES = 64 * 1024
 class UserConfig:
     shared: bool = False  # stores are shared by a group (ST-3)
     include_untracked: bool | None = None  # None: in single-user stores only (ST-3)
-    clean_only: bool = False  # only what is committed is indexed, whatever a repository says
-    submodules: bool = False  # submodules are entered where the repository asks for it
-    submodule_roots: tuple[str, ...] = ()  # repositories whose submodules are entered, asked for or not
-    max_files: int = MAX_FILES  # of one tree; more is refused by name
+    clean_only: bool = False  # index committed content only, whatever a repository says
+    submodules: bool = False  # enter submodules where the repository requests it
+    submodule_roots: tuple[str, ...] = ()  # repositories whose submodules are entered in any case
+    max_files: int = MAX_FILES  # of one tree; a larger one is TreeTooLarge
     lazy_fetch: bool = False  # git may fetch missing objects of a partial clone from its remote
-    mcp_roots: tuple[str, ...] = ()  # directories that MCP clients may name besides indexed ones (EN-8)
+    mcp_roots: tuple[str, ...] = ()  # directories that MCP clients may name, besides indexed ones (EN-8)
     models: Mapping[str, str] | None = None  # model name → directory on this machine (CF-4)
 
 
@@ -53,10 +53,10 @@ def read_user_config(home: Path) -> UserConfig:
 
 
 def _check_owner(path: Path, file_stat: os.stat_result) -> None:
-    """The home may be shared: what decides for this user was written by this user or by the administrator."""
+    """The home may be shared: only this user and the administrator may write the configuration of this user."""
     if file_stat.st_uid not in (os.geteuid(), 0) or file_stat.st_mode & stat.S_IWOTH:
         raise ConfigError(
-            f"{path} belongs to somebody else, or everybody may write it",
+            f"{path} belongs to another user, or everybody may write it",
             hint="set GITINDEX_HOME to a directory of your own",
         )
 

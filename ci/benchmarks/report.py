@@ -57,11 +57,11 @@ REASONS = {
     "import": "decoding alone looks at no text; an import checks every occurrence against its file.",
     "the same, repository 4 × larger": "git's own look at the working tree grows with it, and the rest became quicker.",
 }
-INTRO = """# Where we stand
+INTRO = """# Benchmarks
 
-Made by `ci/bench`; do not edit. Every row is measured against something in the same run. The ratio is measured over
-against, turned round where more is better; a bound is kept when the ratio is not above it, and a row that misses its
-bound says so. Times are medians (lowest–highest, n = repetitions) unless a row says otherwise. Corpora are
+`ci/bench` writes this page; do not edit. Every row compares a measurement with a baseline (`against`) of the same run. The
+ratio is measured over against, inverted where more is better; a bound is kept when the ratio is not above it, and a row that
+misses its bound says so. Times are medians (lowest–highest, n = repetitions) unless a row says otherwise. Corpora are
 source distributions from the package registries, committed to fresh repositories (`ci/benchmarks/corpus.py`).
 """
 QUICK = (

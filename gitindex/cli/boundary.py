@@ -1,4 +1,4 @@
-"""Where exceptions become a message, a next step and an exit code. Once, here."""
+"""Turns exceptions into a message, a next step and an exit code. The only place that does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN_BY_CLICK = frozenset({"--help", "-h", "--version"})
 
 @frozen
 class Invocation:
-    """What was typed, as far as telling a failure needs it."""
+    """What was typed, as far as the report of a failure needs it."""
 
     name: str
     as_json: bool
@@ -45,14 +45,14 @@ def run_command(command: click.Command, arguments: Sequence[str]) -> int:
 
 @contextmanager
 def translate_output_errors() -> Iterator[None]:
-    """What stdout reports in the body gets a name; a reader that went away keeps its own."""
+    """Raise OutputFailed when stdout cannot be written; let BrokenPipeError through."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
         raise OutputFailed(
-            f"cannot write the answer to stdout: {error.strerror}", hint="send stdout somewhere else"
+            f"cannot write the answer to stdout: {error.strerror}", hint="redirect stdout to another file"
         ) from error
 
 
@@ -78,12 +78,12 @@ def _invoke(command: click.Command, arguments: Sequence[str], invocation: Invoca
             return _report_defect(error, invocation)
         with translate_output_errors():
             raise
-    except Exception as error:  # noqa: BLE001 - the boundary: anything else is a defect, told as such
+    except Exception as error:  # noqa: BLE001 - the boundary: anything else is a defect and is reported as one
         return _report_defect(error, invocation)
 
 
 def _discard_stdout() -> None:
-    """Point stdout elsewhere, so that the rest of the answer does not complain at exit."""
+    """Point stdout to /dev/null, so that Python does not fail at exit when it flushes the rest of the answer."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -133,7 +133,7 @@ def _report_error(error: GitindexError, invocation: Invocation) -> int:
 
 
 def _unwritable_error(error: PermissionError) -> GitindexError:
-    """Somebody else made it, or ran us as somebody else once; not a defect."""
+    """The path belongs to another user, often after a run with sudo: a usage problem, not a defect."""
     from pathlib import Path
 
     from gitindex.hooks import owner

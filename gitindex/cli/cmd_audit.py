@@ -10,9 +10,9 @@ from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain.audit import Audit, audit
 
 
-@command("Read the whole live view, check it, and print its digest: equal trees have equal digests.")
+@command("Check the whole live view and print its digest: equal trees have equal digests.")
 @click.option("--digest", "digest_only", is_flag=True, help="Print the digest only.")
-@click.option("--rebuild", is_flag=True, help="Also build the tree from nothing and compare.")
+@click.option("--rebuild", is_flag=True, help="Also build the tree from scratch and compare the digests.")
 def run(call: CommandCall, digest_only: bool, rebuild: bool) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     with progress_bar(not call.as_json) as progress:

@@ -15,23 +15,21 @@ from gitindex.cli.packages import add_package_options
 from gitindex.cli.progress_bar import progress_bar
 from gitindex.cli.transfer import transfer_bar
 from gitindex.errors import UsageError
+from gitindex.ops.exact.indexer_inputs import locate_node_modules, locate_python_env
 from gitindex.ops.sharing.build import build
 from gitindex.ops.sharing.build_options import BuildOptions, BuildReport, Shard
-from gitindex.semantic import nodemodules, pythonenv
 
 
-@command(
-    "Build the snapshot of a commit from git objects alone, to be pushed. Your own index is not touched."
-)
-@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="What to build.")
-@click.option("--full", is_flag=True, help="Start from nothing instead of the nearest built ancestor.")
-@click.option("--from", "url", default="", metavar="URL", help="Where published ancestors are looked for.")
-@click.option("--shard", default="", metavar="I/N", help="Build one of N shares of the paths (see merge).")
-@click.option("--output", type=click.Path(path_type=Path), help="Where a shard goes.")
-@click.option("--no-semantic", is_flag=True, help="Do not run the exact (SCIP) indexers.")
+@command("Build the snapshot of a commit from git objects alone, for `push`. Your own index stays as it is.")
+@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="Commit to build.")
+@click.option("--full", is_flag=True, help="Build from scratch instead of from the nearest built ancestor.")
+@click.option("--from", "url", default="", metavar="URL", help="Remote to search for published ancestors.")
+@click.option("--shard", default="", metavar="I/N", help="Build part I of N of the paths (see merge).")
+@click.option("--output", type=click.Path(path_type=Path), help="Directory for the shard.")
+@click.option("--no-semantic", is_flag=True, help="Do not run exact (SCIP) indexers.")
 @add_package_options
-@click.option("--allow-project-code", is_flag=True, help="Let indexers run build scripts of the project.")
-@click.option("--allow-degraded", is_flag=True, help="Build although some files or indexers failed.")
+@click.option("--allow-project-code", is_flag=True, help="Allow indexers to run the project's build scripts.")
+@click.option("--allow-degraded", is_flag=True, help="Build even if some files or indexers failed.")
 def run(
     call: CommandCall,
     rev: str,
@@ -46,13 +44,13 @@ def run(
     allow_degraded: bool,
 ) -> Answer:
     options = BuildOptions(
-        rev,
-        full,
-        url,
-        allow_degraded,
-        not no_semantic,
-        python_env=pythonenv.locate(python_env) if python_env else None,
-        node_modules=nodemodules.locate(node_modules) if node_modules else None,
+        rev=rev,
+        full=full,
+        url=url,
+        allow_degraded=allow_degraded,
+        exact_facts=not no_semantic,
+        python_env=locate_python_env(python_env),
+        node_modules=locate_node_modules(node_modules),
         allow_project_code=allow_project_code,
         shard=_parse_shard(shard),
         output=output,

@@ -16,14 +16,17 @@ from gitindex.ops.sharing.fetch import FetchOptions, fetch
 from gitindex.ops.sharing.fetch_report import FetchReport
 
 
-@command("Get the index of this commit from the team's remote: verified, and caught up with your changes.")
+@command("Download the index of this commit from the team's remote, verify it, and index your local changes.")
 @click.option("--from", "url", default="", metavar="URL", help="s3://BUCKET/PREFIX or file:///DIRECTORY.")
 @click.option(
-    "--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="Whose ancestors to look for."
+    "--commit",
+    "rev",
+    default="HEAD",
+    metavar="REV",
+    show_default=True,
+    help="Commit to search from: it or its nearest published ancestor is fetched.",
 )
-@click.option(
-    "--allow-degraded", is_flag=True, help="Publish although some local files could not be indexed."
-)
+@click.option("--allow-degraded", is_flag=True, help="Publish even if some local files could not be indexed.")
 def run(call: CommandCall, url: str, rev: str, allow_degraded: bool) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     options = FetchOptions(url, rev, allow_degraded)
@@ -44,7 +47,7 @@ def report_text(report: FetchReport) -> str:
             f"{output.format_size(report.bytes['downloaded'])} in {report.objects['downloaded']:,} objects",
         ),
         ("reused", f"{output.format_size(report.bytes['reused'])} in {report.objects['reused']:,} objects"),
-        ("caught up", local_changes or "nothing to do"),
+        ("indexed here", local_changes or "nothing"),
         ("signed by", f"{report.signer} (builder: {quote_text(report.builder)})"),
         ("time", f"{report.elapsed_ms} ms{_format_saved_time(report)}"),
         ("snapshot", report.snapshot_id),
@@ -52,7 +55,7 @@ def report_text(report: FetchReport) -> str:
     lines = [output.single_line(f"fetched from {report.remote}"), output.format_table(rows)]
     lines += [f"now also trusted: {key} (handed over by a trusted key)" for key in report.rotated]
     lines += [
-        output.single_line(f"passed over: {skipped_base['message']}") for skipped_base in report.passed_over
+        output.single_line(f"skipped: {skipped_base['message']}") for skipped_base in report.passed_over
     ]
     if report.fallback is not None:
         lines.append(output.single_line(f"git failed, so the files were scanned: {report.fallback.message}"))

@@ -16,7 +16,7 @@ from gitindex.ops.maintain.index_status import status
 _WITHOUT_GIT = (GitMissing.code, GitDamaged.code)
 
 
-@command("Check every artifact of the active snapshot: bytes, counts, and layers against each other.")
+@command("Check every artifact of the active snapshot: checksums, counts, and agreement between the layers.")
 def run(call: CommandCall) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     health_report = health(codebase)

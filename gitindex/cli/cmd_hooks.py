@@ -11,12 +11,11 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, CommandCall, command
-from gitindex.errors import NotARepository
-from gitindex.git.repo import Repo, discover
 from gitindex.hooks import events, spawn, worker
 from gitindex.hooks import install as native
 from gitindex.hooks.install import HookReport, HookStatus
 from gitindex.hooks.journal import DIED, FAILED, RUNNING, WorkerRun
+from gitindex.ops.discovery import require_repository
 
 
 @click.group(help="Index after every commit, checkout, merge and rewrite, in the background.")
@@ -24,10 +23,12 @@ def run() -> None:
     pass
 
 
-@command("Make git tell gitindex about new commits. Other hooks keep running.")
-@click.option("--files", is_flag=True, help="Write hook files although this git could do with configuration.")
+@command("Install hooks that start a background sync after new commits. Other hooks keep running.")
+@click.option(
+    "--files", is_flag=True, help="Write hook files even if git supports hooks in its configuration."
+)
 def install(call: CommandCall, files: bool) -> Answer:
-    report = native.install(_require_repository(call.path), files=files)
+    report = native.install(require_repository(call.path), files=files)
     lines = _outcome_lines(report)
     for outcome in report.refused_outcomes:
         lines += ["", f"{outcome.event}: {outcome.reason}. Add this yourself:", outcome.snippet or ""]
@@ -40,7 +41,7 @@ def install(call: CommandCall, files: bool) -> Answer:
 
 @command("Remove what install added, and nothing else.")
 def uninstall(call: CommandCall) -> Answer:
-    report = native.uninstall(_require_repository(call.path))
+    report = native.uninstall(require_repository(call.path))
     lines = _outcome_lines(report) or ["nothing was installed"]
     lines += [f"{folder} is still used by a worker; run this again later" for folder in report.leftovers]
     return Answer(
@@ -48,17 +49,17 @@ def uninstall(call: CommandCall) -> Answer:
     )
 
 
-@command("Would a commit reach gitindex? Answered by a dry run that starts nothing.")
+@command("Report whether a commit would reach gitindex, by a dry run that starts nothing.")
 def status(call: CommandCall) -> Answer:
-    hook_status = native.read_status(_require_repository(call.path))
+    hook_status = native.read_status(require_repository(call.path))
     data = {"status": "ok", "effective": hook_status.is_effective, **asdict(hook_status)}
     return Answer(data, _render_status(hook_status))
 
 
-@click.command(help="What a hook does: leave a request, start the worker. Never fails.")
+@click.command(help="Write a hook request and start the worker, as a hook does. Never fails.")
 @click.argument("event", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run_hook(event: str | None, arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - git's own arguments are hints we ignore
+def run_hook(event: str | None, arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - git passes arguments that we do not need
     event_name = event if event in events.EVENTS else events.detect_pre_commit_event(os.environ)
     spawn.start(event_name, Path.cwd(), os.environ)
     return 0
@@ -70,13 +71,6 @@ def run_hook(event: str | None, arguments: tuple[str, ...]) -> int:  # noqa: ARG
 def run_worker(path: Path, git_dir: Path) -> int:
     worker.main(path, git_dir)
     return 0
-
-
-def _require_repository(path: Path) -> Repo:
-    repo = discover(path)
-    if repo is None:
-        raise NotARepository(f"{path.absolute()} is not in a git repository", hint="git init")
-    return repo
 
 
 def _outcome_lines(report: HookReport) -> list[str]:
@@ -95,15 +89,15 @@ def _render_status(hook_status: HookStatus) -> str:
         (reach.event, "yes" if reach.reached else "no", reach.through, reach.proof or "")
         for reach in hook_status.events
     ]
-    lines = [output.format_table(rows, ("event", "reaches us", "through", "known by"))]
-    lines.append("work is pending" if hook_status.pending else "no work is pending")
+    lines = [output.format_table(rows, ("event", "reaches gitindex", "through", "proof"))]
+    lines.append("a hook request is pending" if hook_status.pending else "no hook request is pending")
     if hook_status.last_run is not None:
         lines.append(_render_run(hook_status.last_run))
         if hook_status.last_run.result in (FAILED, DIED):
             lines.append(
                 f"next: {hook_status.last_run.hint or 'gitindex sync'}"
                 if hook_status.pending
-                else "made good since"
+                else "a later sync succeeded"
             )
     if hook_status.obstacle:
         lines += [hook_status.obstacle, "next: gitindex sync"]

@@ -12,13 +12,13 @@ from gitindex.errors import UsageError
 from gitindex.ops.exact import indexer_tools
 
 
-@command("Exact indexers: which are here (list), and getting those that can be pinned (install NAME…).")
+@command("List exact indexers (list), or install those that can be pinned (install NAME…).")
 @click.argument("action", type=click.Choice(["list", "install"]), default="list")
 @click.argument("names", nargs=-1)
 def run(call: CommandCall, action: str, names: tuple[str, ...]) -> Answer:
     if action == "install":
         if not names:
-            raise UsageError("install what?", hint="gitindex indexers install python typescript")
+            raise UsageError("name at least one indexer", hint="gitindex indexers install python typescript")
         data = indexer_tools.install(call.environment, names)
         return Answer(data, f"installed {', '.join(data['installed'])}\n\n{_indexer_table(data)}")
     data = indexer_tools.list_indexers(call.environment)

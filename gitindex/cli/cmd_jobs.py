@@ -12,12 +12,14 @@ from gitindex.ops.codebase import open_codebase
 from gitindex.ops.exact import refresh_jobs
 
 
-@command("Refresh jobs, newest first: what they were asked, what became of them, and why.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@command("List refresh jobs, newest first: request, result and reason.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="Maximum number of jobs."
+)
 def run(call: CommandCall, limit: int) -> Answer:
     data = refresh_jobs.list_jobs(open_codebase(call.path, call.environment), limit)
     rows = [_job_row(job) for job in data["jobs"]]
-    header = ("job", "context", "status", "commit", "tries", "scope", "what happened")
+    header = ("job", "context", "status", "commit", "tries", "scope", "reason")
     return Answer(
         data, output.format_table(rows, header) if rows else "no jobs yet\nnext: gitindex refresh --wait"
     )

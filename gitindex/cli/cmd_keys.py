@@ -16,9 +16,11 @@ def run() -> None:
     pass
 
 
-@command("Make a key pair: FILE (private, for the publisher) and FILE.pub (for everybody).")
+@command("Create a key pair: FILE (private, for the publisher) and FILE.pub (public).")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--comment", default="gitindex", show_default=True, help="A note for people.")
+@click.option(
+    "--comment", default="gitindex", show_default=True, help="A comment that is shown with the key."
+)
 def create_key_pair(_call: CommandCall, file: Path, comment: str) -> Answer:
     public_key = signing_keys.generate_key(file, comment)
     public_file = file.with_name(file.name + ".pub")

@@ -7,7 +7,7 @@ from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.ops.maintain.codebase_list import list_codebases
 
 
-@command("Codebases with an index on this machine.")
+@command("List the codebases with an index on this machine.")
 def run(call: CommandCall) -> Answer:
     data = list_codebases(call.environment)
     rows = [

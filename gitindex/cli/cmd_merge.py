@@ -12,9 +12,11 @@ from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.ops.sharing.merge import merge
 
 
-@command("Make one build of all its shards (build --shard I/N --output DIR).")
+@command("Merge all shards of a build (build --shard I/N --output DIR) into one build.")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
-@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="What was built.")
+@click.option(
+    "--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="Commit that was built."
+)
 def run(call: CommandCall, folders: tuple[Path, ...], rev: str) -> Answer:
     report = merge(call.path, call.environment, folders, rev)
     text = (

@@ -17,15 +17,15 @@ from gitindex.ops.sharing.push import PushOptions, PushReport, push
     "Sign and upload the build of a commit. The key is in GITINDEX_SIGNING_KEY_FILE or GITINDEX_SIGNING_KEY."
 )
 @click.option("--to", "url", default="", metavar="URL", help="s3://BUCKET/PREFIX or file:///DIRECTORY.")
-@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="What to push.")
+@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="Commit to push.")
 @click.option(
-    "--branch", "branches", multiple=True, metavar="PATTERN", help="Another branch that may be pushed."
+    "--branch", "branches", multiple=True, metavar="PATTERN", help="Also allow branches that match PATTERN."
 )
 @click.option(
     "--default-branch",
     default="",
     metavar="NAME",
-    help="The default branch, where origin/HEAD does not say (a checkout in CI).",
+    help="The default branch, if origin/HEAD is not set (a checkout in CI).",
 )
 @click.option(
     "--successor",
@@ -33,7 +33,7 @@ from gitindex.ops.sharing.push import PushOptions, PushReport, push
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A new private key to hand over to: it signs too, and readers trust it from now on.",
+    help="Private key of a successor: it signs too, and readers trust it from then on.",
 )
 def run(
     call: CommandCall,
@@ -43,7 +43,9 @@ def run(
     default_branch: str,
     successors: tuple[Path, ...],
 ) -> Answer:
-    options = PushOptions(url, rev, branches, default_branch, successors)
+    options = PushOptions(
+        url=url, rev=rev, branches=branches, default_branch=default_branch, successors=successors
+    )
     with transfer_bar("pushing", not call.as_json) as transfer:
         report = push(call.path, call.environment, options, transfer)
     summary.append(call.environment, f"gitindex {_verb(report)} {report.commit[:12]}", _summary_rows(report))
@@ -69,7 +71,7 @@ def _render_text(report: PushReport) -> str:
         f"{_verb(report)} {report.commit[:12]} to {report.remote}",
         output.format_table(_summary_rows(report)[1:]),
     ]
-    lines += [f"hands over to {key}" for key in report.successors]
+    lines += [f"successor key: {key}" for key in report.successors]
     return "\n".join(lines)
 
 

@@ -16,23 +16,30 @@ from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.cli.packages import add_package_options
 from gitindex.model.paths import path_key
 from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.exact.indexer_inputs import locate_node_modules, locate_python_env, make_caps, memory_gib
 from gitindex.ops.exact.refresh import ContextReport, RefreshOptions, RefreshReport, refresh
-from gitindex.semantic import nodemodules, pythonenv
-from gitindex.semantic.process import Caps
 
 
 @command(
-    "Import exact facts (SCIP) of HEAD: definitions, references, hover. Without --wait in the background."
+    "Import exact facts (SCIP) for HEAD: definitions, references, hover. Runs in the background unless --wait is given."
 )
-@click.option("--context", "contexts", multiple=True, metavar="NAME", help="A context id, language or root.")
-@click.option("--files", is_flag=True, help="Only the PATHs that follow, instead of whole projects.")
-@click.argument("paths", nargs=-1)
-@click.option("--wait", is_flag=True, help="Run the jobs here and wait for them.")
-@click.option("--allow-project-code", is_flag=True, help="Let indexers run build scripts of the project.")
 @click.option(
-    "--timeout", type=float, default=3600.0, show_default=True, help="Seconds one indexer may take."
+    "--context",
+    "contexts",
+    multiple=True,
+    metavar="NAME",
+    help="Only this context: an id, a language or a root.",
 )
-@click.option("--memory", type=float, default=8.0, show_default=True, help="GiB one indexer may use.")
+@click.option("--files", is_flag=True, help="Only the given PATHs instead of whole projects.")
+@click.argument("paths", nargs=-1)
+@click.option("--wait", is_flag=True, help="Run the jobs in this process and wait for them.")
+@click.option("--allow-project-code", is_flag=True, help="Allow indexers to run the project's build scripts.")
+@click.option(
+    "--timeout", type=float, default=3600.0, show_default=True, help="Time limit of one indexer, in seconds."
+)
+@click.option(
+    "--memory", type=float, default=8.0, show_default=True, help="Memory limit of one indexer, in GiB."
+)
 @add_package_options
 def run(
     call: CommandCall,
@@ -47,18 +54,17 @@ def run(
     node_modules: Path | None,
 ) -> Answer:
     if files != bool(paths):
-        raise click.UsageError("--files goes with the paths it means: gitindex refresh --files PATH…")
+        raise click.UsageError("--files and paths belong together: gitindex refresh --files PATH…")
     codebase = open_codebase(call.path, call.environment)
-    caps = Caps(seconds=timeout, memory_bytes=int(memory * 1024**3))
     keys = tuple(_resolve_key(codebase, call.path, path) for path in paths)
     options = RefreshOptions(
-        contexts,
-        keys,
-        wait,
-        allow_project_code,
-        caps=caps,
-        python_env=pythonenv.locate(python_env) if python_env else None,
-        node_modules=nodemodules.locate(node_modules) if node_modules else None,
+        contexts=contexts,
+        files=keys,
+        wait=wait,
+        allow_project_code=allow_project_code,
+        caps=make_caps(seconds=timeout, memory_gib=memory),
+        python_env=locate_python_env(python_env),
+        node_modules=locate_node_modules(node_modules),
     )
     report = refresh(codebase, options, _progress_printer(call))
     queued = [item for item in report.contexts if item.outcome == "queued"]
@@ -68,7 +74,7 @@ def run(
 
 
 def _resolve_key(codebase: Codebase, base: Path, text: str) -> str:
-    """From where one stands, else from the root."""
+    """Resolve against the current directory first, then against the root."""
     for start in (base if base.is_dir() else base.parent, codebase.root):
         full_path = (start / text).resolve()
         if full_path.exists() and full_path.is_relative_to(codebase.root):
@@ -77,9 +83,9 @@ def _resolve_key(codebase: Codebase, base: Path, text: str) -> str:
 
 
 def _worker_arguments(root: Path, options: RefreshOptions) -> list[str]:
-    """The same request, to be waited for; every path is absolute or a path key."""
+    """Arguments of a process that waits for the same request; every path is absolute or a path key."""
     arguments = ["refresh", "--wait", f"--path={root}", f"--timeout={options.caps.seconds}"]
-    arguments += [f"--memory={options.caps.memory_bytes / 1024**3}"]
+    arguments += [f"--memory={memory_gib(options.caps)}"]
     arguments += [f"--context={name}" for name in options.contexts]
     arguments += [f"--python-env={options.python_env}"] if options.python_env else []
     arguments += [f"--node-modules={options.node_modules}"] if options.node_modules else []
@@ -88,7 +94,7 @@ def _worker_arguments(root: Path, options: RefreshOptions) -> list[str]:
 
 
 def _start_worker(call: CommandCall, arguments: list[str]) -> None:
-    """A detached process makes the request its own: it finds the jobs queued and works on them."""
+    """Start a detached process that runs the queued jobs."""
     from gitindex.hooks import spawn
 
     line = shlex.join(child.command("gitindex", *arguments))
@@ -106,7 +112,7 @@ def _progress_printer(call: CommandCall) -> Callable[[str], None]:
 
 def _render_text(report: RefreshReport) -> str:
     if not report.contexts:
-        return "no project here that an exact indexer knows"
+        return "no project that an exact indexer supports"
     lines = [f"HEAD {report.head[:12]}"]
     for item in report.contexts:
         lines += _context_lines(item)
@@ -125,11 +131,12 @@ def _context_lines(item: ContextReport) -> list[str]:
     if item.outcome == "refreshed" and detail:
         lines.append(
             f"  {output.pluralize(detail['documents'], 'document')}: {detail['written']:,} written, "
-            f"{detail['unchanged']:,} unchanged, {detail['buried']:,} gone; {detail['occurrences']:,} occurrences, "
+            f"{detail['unchanged']:,} unchanged, {detail['buried']:,} removed; {detail['occurrences']:,} occurrences, "
             f"{detail['demoted']:,} contradicted, {detail['repaired']:,} repaired, {detail['unresolved']:,} unresolved"
         )
         lines += [
-            output.single_line(f"  left out, it crashes the tool: {path}") for path in detail["excluded"]
+            output.single_line(f"  excluded, because it crashes the indexer: {path}")
+            for path in detail["excluded"]
         ]
         lines += [output.single_line(f"  {remark}") for remark in detail["remarks"][:5]]
     if item.message:

@@ -14,15 +14,15 @@ from gitindex.ops.maintain.repair import RepairReport, repair_store
 
 _SCOPES = {
     "none": "nothing is damaged",
-    "control": "small files beside the snapshots are written anew",
+    "control": "small files beside the snapshots are rewritten",
     "files": "only the files of the damaged segments are indexed again",
     "lexical": "the lexical index is rebuilt from the tables",
     "full": "a full reindex is needed",
 }
 
 
-@command("Find damaged artifacts and rebuild what they held.")
-@click.option("--dry-run", is_flag=True, help="Only say what is damaged and what a repair would do.")
+@command("Find damaged artifacts and rebuild them.")
+@click.option("--dry-run", is_flag=True, help="Report the damage and the planned repair; change nothing.")
 def run(call: CommandCall, dry_run: bool) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     with progress_bar(not call.as_json) as progress:

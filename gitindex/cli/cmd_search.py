@@ -34,10 +34,10 @@ demanded, and the paths, modules, frames and identifiers in it count first.
 
 @command(HELP, cls=WordsCommand, context_settings={"max_content_width": 110})
 @click.argument("words", metavar="QUERY", nargs=-1)
-@click.option("--mode", type=click.Choice(MODES), default=MODES[0], show_default=True, help="How to look.")
+@click.option("--mode", type=click.Choice(MODES), default=MODES[0], show_default=True, help="Retrieval mode.")
 @click.option("--files", is_flag=True, help="Tests, pages and settings count no less than code.")
 @click.option("--flat", is_flag=True, help="List passages one by one instead of files.")
-@click.option("--limit", type=click.IntRange(1, 200), default=None, help="Most results to give.")
+@click.option("--limit", type=click.IntRange(1, 200), default=None, help="Maximum number of results.")
 @click.option(
     "--glob", "globs", multiple=True, help="Only paths that match, as in .gitignore: 'src/**', '*.py'."
 )
@@ -52,7 +52,7 @@ demanded, and the paths, modules, frames and identifiers in it count first.
 @click.option("--since", default="", metavar="DATE", help="Only notes dated on or after this ISO-8601 date.")
 @click.option("--until", default="", metavar="DATE", help="Only notes dated on or before this ISO-8601 date.")
 @click.option("--session", default="", metavar="ID", help="Only notes of this session.")
-@click.option("--sync", "catch_up", is_flag=True, help="Index what changed first.")
+@click.option("--sync", "catch_up", is_flag=True, help="Sync before searching.")
 @click.option("--stale-ok", is_flag=True, help="Use the last good snapshot while the index is being rebuilt.")
 def run(
     call: CommandCall,

@@ -12,12 +12,15 @@ from gitindex.cli.read_options import add_read_options, open_for_reading, render
 from gitindex.ops.exact.edit_gate import read_file_states
 
 
-@command("What may be believed of files now, and whether they may be edited on the strength of it.")
+@command("Report whether the index is fresh enough to edit these files safely.")
 @click.argument("paths", nargs=-1, required=True)
 @click.option(
-    "--decide", default="", metavar="TEXT", help="Answer an ambiguity, for this HEAD and these bytes."
+    "--decide",
+    default="",
+    metavar="TEXT",
+    help="Record a decision about an ambiguity; it holds for this HEAD and this content.",
 )
-@click.option("--proof", default="", metavar="TEXT", help="What the answer rests on.")
+@click.option("--proof", default="", metavar="TEXT", help="Evidence for the decision.")
 @add_read_options
 def run(
     call: CommandCall,

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gitindex import gate
 from gitindex.cli import output
 from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.maintain.stats import stats
 
 
-@command("Where the bytes and the milliseconds go, and what compaction would save.")
+@command("Report index size, dead rows, publish times, and what compaction would save.")
 def run(call: CommandCall) -> Answer:
-    codebase = open_codebase(call.path, call.environment)
-    with gate.open_gated(codebase) as view:
-        statistics = stats(codebase, view)
+    statistics = stats(open_codebase(call.path, call.environment))
     return Answer(statistics, _render_text(statistics))
 
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, CommandCall, command
-from gitindex.gitdir import folder, hookrequest
-from gitindex.hooks import owner, worker
+from gitindex.hooks.background_runs import read_background
 from gitindex.hooks.journal import DIED, FAILED, RUNNING
-from gitindex.indexing.plan import FAILURE_HINT
 from gitindex.ops.codebase import Codebase, open_codebase
-from gitindex.ops.maintain.index_status import status
+from gitindex.ops.maintain.index_status import BLOCKED_HINT, status
 
 _GATED_STATUSES = ("not_ready", "requires_reindex", "not_indexed")
 _EXIT = {**dict.fromkeys(_GATED_STATUSES, 3), "corrupt": 4, "incompatible": 8}
 
 
-@command("What is indexed, what is pending, and whether to believe it.")
+@command("Report what is indexed, what is pending, and whether the index is fresh, complete and trusted.")
 def run(call: CommandCall) -> Answer:
     codebase = open_codebase(call.path, call.environment)
     index_status = {**status(codebase), "background": background_status(codebase)}
@@ -26,17 +23,8 @@ def run(call: CommandCall) -> Answer:
 
 
 def background_status(codebase: Codebase) -> dict[str, Any] | None:
-    """What hooks asked for and how the last worker fared."""
-    if codebase.repo is None:
-        return None
-    git_dir = codebase.repo.git_dir
-    last_run = worker.last_run(git_dir)
-    return {
-        "pending": hookrequest.has_request(git_dir),
-        "last_run": asdict(last_run) if last_run else None,
-        "problem": worker.failed_run_message(git_dir),
-        "obstacle": owner.find_obstacle(git_dir) if folder.common_folder_path(git_dir).exists() else None,
-    }
+    """Whether a hook request waits and how the last worker run ended; None outside git."""
+    return read_background(codebase.repo.git_dir) if codebase.repo else None
 
 
 def _render_text(index_status: dict[str, Any]) -> str:
@@ -74,7 +62,7 @@ def _snapshot_lines(index_status: dict[str, Any]) -> list[str]:
     lines = [index_status["truth"], "", output.format_table(rows)]
     if index_status.get("blocked"):
         lines += [output.single_line(f"blocked: {error['message']}") for error in index_status["blocked"]]
-        lines.append(f"  next: {FAILURE_HINT}")
+        lines.append(f"  next: {BLOCKED_HINT}")
     lines += [
         output.single_line(f"degraded: {error['path_key']}: {error['message']}")
         for error in index_status["errors"]
@@ -87,7 +75,7 @@ def _background_rows(background_run: dict[str, Any] | None) -> list[tuple[str, s
         return [("background", background_run["obstacle"])]
     if background_run is None or background_run["last_run"] is None:
         return (
-            [("background", "a hook asked for a sync")]
+            [("background", "a hook requested a sync")]
             if background_run and background_run["pending"]
             else []
         )
@@ -95,7 +83,9 @@ def _background_rows(background_run: dict[str, Any] | None) -> list[tuple[str, s
     if last_run["result"] == RUNNING:
         return [("background", f"running since {last_run['started_at']}")]
     recovered = (
-        ", made good since" if last_run["result"] in (FAILED, DIED) and not background_run["pending"] else ""
+        ", a later sync succeeded"
+        if last_run["result"] in (FAILED, DIED) and not background_run["pending"]
+        else ""
     )
     return [
         ("background", f"{last_run['result']} at {last_run['ended_at'] or last_run['started_at']}{recovered}")

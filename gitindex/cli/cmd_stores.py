@@ -9,18 +9,18 @@ from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.ops.maintain.store_inventory import list_stores
 
 
-@command("Every store on this machine, with its size and last use.")
+@command("List every store on this machine with its size and last use.")
 def run(call: CommandCall) -> Answer:
     stores = list_stores(call.environment)
     rows = [
         (
-            info.store_id,
-            output.format_size(info.size_bytes),
-            info.last_used_at[:10],
-            info.problem or info.canonical_root,
+            store.store_id,
+            output.format_size(store.size_bytes),
+            store.last_used_at[:10],
+            store.problem or store.canonical_root,
         )
-        for info in stores
+        for store in stores
     ]
     text = output.format_table(rows, ("STORE", "SIZE", "USED", "ROOT")) if rows else "no stores"
-    total = sum(info.size_bytes for info in stores)
-    return Answer({"status": "ok", "stores": [asdict(info) for info in stores], "size_bytes": total}, text)
+    total = sum(store.size_bytes for store in stores)
+    return Answer({"status": "ok", "stores": [asdict(store) for store in stores], "size_bytes": total}, text)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 @command("Index what changed since the last snapshot and publish a new one.")
-@click.option("--full", is_flag=True, help="Index every file anew instead of building on the last snapshot.")
-@click.option("--commit-only", is_flag=True, help="Index HEAD and leave dirty and untracked files out.")
-@click.option("--allow-degraded", is_flag=True, help="Publish although some files could not be indexed.")
+@click.option("--full", is_flag=True, help="Index every file again instead of building on the last snapshot.")
+@click.option("--commit-only", is_flag=True, help="Index HEAD without dirty and untracked files.")
+@click.option("--allow-degraded", is_flag=True, help="Publish even if some files could not be indexed.")
 @click.option(
     "--wait", "wait", type=float, default=30.0, show_default=True, help="Seconds to wait for another writer."
 )
@@ -64,7 +64,7 @@ def report_text(report: SyncReport) -> str:
 
 
 def _failure_lines(report: SyncReport) -> list[str]:
-    """What git could not tell, and where it was found instead."""
+    """What git could not read, and how the files were indexed instead."""
     lines = []
     if report.fallback is not None:
         lines.append(output.single_line(f"git failed, so the files were scanned: {report.fallback.message}"))

@@ -29,13 +29,13 @@ _CHANGE_LABELS = {
 }
 
 
-@click.group(help="Whose signatures count in this clone, and which remote.")
+@click.group(help="Manage the trusted keys and the pinned remote of this clone.")
 def run() -> None:
     pass
 
 
 @command(
-    "What is pinned in this clone and elsewhere, who introduced each key, and what the repository proposes."
+    "List the pins of this clone and of others, who introduced each key, and what the repository proposes."
 )
 def list_trust(call: CommandCall) -> Answer:
     trust_status = trusted_keys.read_trust(call.path, call.environment)
@@ -45,14 +45,19 @@ def list_trust(call: CommandCall) -> Answer:
 @command("Pin a key, a remote or a threshold in this clone.")
 @click.argument("files", nargs=-1, metavar="[FILE.pub]...", type=click.Path(path_type=Path))
 @click.option(
-    "--remote", default="", metavar="URL", help="Read snapshots from here (and from this endpoint)."
+    "--remote",
+    default="",
+    metavar="URL",
+    help="Remote to read snapshots from; the current endpoint is pinned with it.",
 )
 @click.option(
-    "--proposed", is_flag=True, help="Pin what the repository's .gitindex.toml proposes, after asking."
+    "--proposed",
+    is_flag=True,
+    help="Pin what the repository's .gitindex.toml proposes, after a confirmation.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--threshold", type=click.IntRange(1, 16), help="How many trusted keys must have signed.")
-@click.option("--repository", default="", metavar="ID", help="The id of this clone, when it is shallow.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
+@click.option("--threshold", type=click.IntRange(1, 16), help="Number of trusted keys that must have signed.")
+@click.option("--repository", default="", metavar="ID", help="Repository id, for a shallow clone.")
 @click.option(
     "--all-clones", is_flag=True, help="Pin for every clone of this repository that has no pin of its own."
 )
@@ -81,7 +86,7 @@ def add(
     return Answer(data, "\n".join([*map(_render_change, trust_changes), _render_text(trust_status)]))
 
 
-@command("Never again accept a key, named by its id or its .pub file, nor any key that it introduced.")
+@command("Revoke a key, named by its id or its .pub file, and every key that it introduced.")
 @click.argument("key")
 def revoke(call: CommandCall, key: str) -> Answer:
     trust_status = trusted_keys.revoke(call.path, call.environment, key)
@@ -89,7 +94,7 @@ def revoke(call: CommandCall, key: str) -> Answer:
 
 
 def _confirm_proposal(call: CommandCall, pin_request: PinRequest, yes: bool) -> PinRequest:
-    """Show fingerprints before pinning anything a repository says about itself (RE-5)."""
+    """Show the fingerprints and ask before pinning what the repository proposes (RE-5)."""
     trust_status = trusted_keys.read_trust(call.path, call.environment)
     keys = trusted_keys.proposed_keys(trust_status.proposal)
     if not keys and not trust_status.proposal.url:
@@ -118,25 +123,28 @@ def _render_change(change: TrustChange) -> str:
 
 def _render_text(trust_status: TrustStatus) -> str:
     repository_trust = trust_status.trust
-    comments = {one.key.id: one.key.comment for one in repository_trust.trusted}
-    comments |= {one.id: one.comment for one in repository_trust.revoked}
+    comments = {trusted_key.key.id: trusted_key.key.comment for trusted_key in repository_trust.trusted}
+    comments |= {revoked_key.id: revoked_key.comment for revoked_key in repository_trust.revoked}
     rows = [
         ("repository", trust_status.repository),
         ("pinned", _SCOPES[trust_status.scope]),
         ("remote", " ".join((repository_trust.remote, repository_trust.endpoint)).strip() or "-"),
     ]
     rows += [
-        ("trusted", f"{one.key.id} {one.key.comment}  since {one.added}, {_render_origin(one, comments)}")
-        for one in repository_trust.trusted
+        ("trusted", f"{item.key.id} {item.key.comment}  since {item.added}, {_render_origin(item, comments)}")
+        for item in repository_trust.trusted
     ]
     rows += [
-        ("revoked", f"{one.id} {one.comment}  since {one.revoked}{_render_introducer(one.through, comments)}")
-        for one in repository_trust.revoked
+        (
+            "revoked",
+            f"{item.id} {item.comment}  since {item.revoked}{_render_introducer(item.through, comments)}",
+        )
+        for item in repository_trust.revoked
     ]
     rows += [("threshold", str(repository_trust.threshold))] if repository_trust.threshold > 1 else []
     if not repository_trust.trusted:
         rows.append(("trusted", "nobody; next: gitindex trust add FILE.pub"))
-    rows += [("elsewhere", _render_other_pin(where, one)) for where, one in trust_status.other_pins.items()]
+    rows += [("elsewhere", _render_other_pin(clone, pin)) for clone, pin in trust_status.other_pins.items()]
     rows += (
         [("proposed", quote_text(trust_status.proposal.url))]
         if trust_status.proposal.url not in ("", repository_trust.remote)
@@ -146,7 +154,7 @@ def _render_text(trust_status: TrustStatus) -> str:
 
 
 def _render_origin(trusted_key: TrustedKey, comments: dict[str, str]) -> str:
-    """Who introduced a key; a revocation of any of them reaches it unless the user added it as well."""
+    """Who introduced a key: revoking any of them revokes it too, unless the user added it by hand."""
     introducers = ", ".join(f"{name} {comments.get(name, '')}".strip() for name in trusted_key.introduced_by)
     handover = f"handed over by {introducers}" if introducers else "handed over by an unknown key"
     if trusted_key.by_rotation:

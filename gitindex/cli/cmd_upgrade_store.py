@@ -11,7 +11,7 @@ from gitindex.ops.maintain.store_inventory import upgrade
 
 
 @command(
-    "Bring the store to the formats this release writes; the last good snapshot stays until that is done."
+    "Upgrade the store to this release's formats; the last good snapshot stays active until that is done."
 )
 def run(call: CommandCall) -> Answer:
     codebase = open_codebase(call.path, call.environment)
@@ -19,5 +19,5 @@ def run(call: CommandCall) -> Answer:
         outcome, report = upgrade(codebase, progress)
     data = {"status": "ok", "outcome": outcome, "versions": versions.stored_versions()}
     if report is None:
-        return Answer(data, "the store is at this release's formats")
+        return Answer(data, "the store has this release's formats")
     return Answer({**data, "sync": report_json(report)}, f"reindexed\n{report_text(report)}")

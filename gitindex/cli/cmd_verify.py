@@ -12,9 +12,9 @@ from gitindex.cli.transfer import transfer_bar
 from gitindex.ops.sharing.verify_published import verify
 
 
-@command("Is the published snapshot of a commit genuine and whole? Changes nothing.")
+@command("Check that the published snapshot of a commit is genuine and complete. Changes nothing.")
 @click.option("--from", "url", default="", metavar="URL", help="s3://BUCKET/PREFIX or file:///DIRECTORY.")
-@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="Which commit.")
+@click.option("--commit", "rev", default="HEAD", metavar="REV", show_default=True, help="Commit to verify.")
 @click.option("--deep", is_flag=True, help="Download and hash every object.")
 def run(call: CommandCall, url: str, rev: str, deep: bool) -> Answer:
     with transfer_bar("verifying", not call.as_json) as transfer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -14,8 +13,8 @@ import click
 from gitindex.cli import output
 from gitindex.cli.boundary import translate_output_errors
 from gitindex.config import Environment, load_environment
-from gitindex.git.repo import begin_discovery
 from gitindex.model.frozen import frozen
+from gitindex.ops.discovery import begin_discovery, find_journal_directory
 
 if TYPE_CHECKING:
     from gitindex.ops.codebase import Codebase
@@ -23,44 +22,42 @@ if TYPE_CHECKING:
 
 @frozen
 class Answer:
-    """One answer in two forms. `verbatim`: the text is a file's own, a pipe gets it as it is and a person `remarks`."""
+    """One answer as JSON and as text. `verbatim`: the text is a file's own; a pipe gets it without changes."""
 
     data: dict[str, Any]
     text: str
     exit_code: int = 0
     verbatim: bool = False
-    remarks: str = ""  # said of the text, not part of it
+    remarks: str = ""  # about a verbatim text: on stderr where stdout is a pipe
 
 
 @frozen
 class CommandCall:
-    """What the shared options say."""
+    """The values of the options that every command has."""
 
     path: Path
     as_json: bool
     environment: Environment
 
     def open_codebase(self) -> Codebase:
-        """What `path` means; git is asked while the modules load that depend on its answer."""
-        with begin_discovery(self.path.resolve()) as pending_discovery:
+        """The codebase around `path`. Git searches for it while the modules load that need the answer (UI-3)."""
+        with begin_discovery(self.path) as pending_discovery:
             from gitindex.ops.codebase import open_codebase
 
             return open_codebase(self.path, self.environment, pending=pending_discovery)
 
 
 def warn_of_failed_run(path: Path) -> None:
-    """A failed background run is told by the next command, never silent; found without asking git."""
-    for folder in (path.absolute(), *path.absolute().parents):
-        if (folder / ".git").is_dir():
-            git_dir = folder / ".git"
-            if os.path.exists(git_dir / "gitindex" / str(os.geteuid()) / "worker.json"):
-                from gitindex.hooks.worker import failed_run_message
+    """Report a failed background run, which nobody else sees. Starts no git, and loads nothing where none ran."""
+    git_dir = find_journal_directory(path)
+    if git_dir is None:
+        return
+    from gitindex.hooks.worker import failed_run_message
 
-                warning = failed_run_message(git_dir)
-                if warning:
-                    output.write_error(warning)
-                    output.write_error("  next: gitindex sync")
-            return
+    warning = failed_run_message(git_dir)
+    if warning:
+        output.write_error(warning)
+        output.write_error("  next: gitindex sync")
 
 
 def _write_answer(answer: Answer) -> None:
@@ -76,7 +73,7 @@ def _write_answer(answer: Answer) -> None:
 
 
 def _show_in_pager(text: str) -> bool:
-    """Was it shown by a pager? Only a person at a terminal who did not refuse gets one."""
+    """Show the text in a pager, on a terminal and without --no-pager; False when the caller has to write it."""
     if not sys.stdout.isatty() or click.get_current_context().find_root().params.get("no_pager"):
         return False
     from gitindex.cli import pager
@@ -85,9 +82,9 @@ def _show_in_pager(text: str) -> bool:
 
 
 class WordsCommand(click.Command):
-    """A command whose words may begin with a minus: what is no option of its own is a word.
+    """A command whose arguments may begin with a minus: what is not one of its options is an argument.
 
-    Two minus signs always mean an option, so that a misspelled one is still told.
+    Two minus signs always mean an option, so that a misspelled one is still an error.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -110,7 +107,7 @@ class WordsCommand(click.Command):
                 if argument in options_by_name and not options_by_name[argument].is_flag:
                     value = next(remaining, None)
                     if value is None:
-                        return super().parse_args(ctx, options)  # which tells that the value is missing
+                        return super().parse_args(ctx, options)  # reports that the value is missing
                     options.append(value)
         return super().parse_args(ctx, [*options, "--", *words])
 

@@ -15,41 +15,41 @@ from gitindex.config import limit_numpy_threads
 
 # name → what `gitindex --help` says; the code is in cmd_<name>.py, as `run`
 COMMANDS: dict[str, str] = {
-    "init": "Set up a repository: first snapshot and what to do next.",
+    "init": "Set up a repository: hooks, first snapshot, next steps.",
     "sync": "Index what changed and publish a snapshot.",
     "hooks": "Index in the background after commits, checkouts, merges and rewrites.",
     "search": "Search the index.",
-    "symbol": "Definitions by name or position.",
-    "refs": "References to a definition.",
-    "outline": "The definitions of one file.",
-    "callgraph": "Who calls a definition, or what it calls.",
-    "imports": "Which files a file imports, or which import it.",
-    "map": "The definitions that the codebase leans on most, within a token budget.",
-    "read": "A file's text as indexed.",
-    "slice": "What a variable depends on, or what depends on it.",
-    "refresh": "Import exact facts (SCIP) of HEAD.",
-    "jobs": "Refresh jobs and what became of them.",
-    "indexers": "Exact indexers: list them, install those that can be pinned.",
-    "state": "May these files be edited on the strength of the index?",
+    "symbol": "Find definitions by name or position.",
+    "refs": "Find references to a definition.",
+    "outline": "List the definitions of one file.",
+    "callgraph": "List the callers or the callees of a definition.",
+    "imports": "List the files that a file imports, or that import it.",
+    "map": "List the most referenced definitions, within a token budget.",
+    "read": "Print a file as indexed.",
+    "slice": "Find what a variable depends on, or what depends on it.",
+    "refresh": "Import exact facts (SCIP) for HEAD.",
+    "jobs": "List refresh jobs and their results.",
+    "indexers": "List exact indexers, and install those that can be pinned.",
+    "state": "Report whether the index is fresh enough to edit these files safely.",
     "mcp": "Serve the index to agents over MCP.",
-    "build": "Build the snapshot of a commit, to be pushed.",
-    "merge": "Make one build of its shards.",
+    "build": "Build the snapshot of a commit for publishing.",
+    "merge": "Merge the shards of a build.",
     "push": "Sign and upload the build of a commit.",
-    "fetch": "Get the index of this commit from the team's remote.",
-    "verify": "Is a published snapshot genuine and whole?",
-    "remote": "Upkeep of the remote.",
-    "keys": "Make keys that sign snapshots.",
-    "trust": "Whose signatures count, and which remote.",
-    "status": "What is indexed, and is it fresh, complete and trusted?",
+    "fetch": "Download the index of this commit from the team's remote.",
+    "verify": "Check that a published snapshot is genuine and complete.",
+    "remote": "Maintain the remote.",
+    "keys": "Create keys that sign snapshots.",
+    "trust": "Manage the trusted keys and the pinned remote.",
+    "status": "Report what is indexed, and whether it is fresh, complete and trusted.",
     "health": "Check every artifact of the active snapshot.",
-    "audit": "Digest of the live view; prove that incremental equals clean.",
-    "list": "Codebases with an index on this machine.",
-    "stores": "Every store with its size and last use.",
-    "stats": "Where the bytes and the milliseconds go.",
-    "gc": "Delete snapshots nobody needs any more.",
-    "compact": "Merge segments and drop what is dead.",
-    "repair": "Rebuild what is damaged.",
-    "upgrade-store": "Bring a store to this release's formats.",
+    "audit": "Check the live view and print its digest.",
+    "list": "List the codebases with an index on this machine.",
+    "stores": "List every store with its size and last use.",
+    "stats": "Report index size, dead rows and publish times.",
+    "gc": "Delete snapshots that are no longer retained.",
+    "compact": "Merge segments and drop dead rows.",
+    "repair": "Rebuild damaged artifacts.",
+    "upgrade-store": "Upgrade a store to this release's formats.",
 }
 
 
@@ -71,7 +71,7 @@ class LazyGroup(click.Group):
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(gitindex.__version__, prog_name="gitindex")
-@click.option("--no-pager", is_flag=True, help="Write long answers straight to the terminal.")
+@click.option("--no-pager", is_flag=True, help="Do not send long answers through a pager.")
 def group(no_pager: bool) -> None:
     """Immutable, verified snapshots of a code index, bound to git trees.
 
@@ -81,9 +81,11 @@ def group(no_pager: bool) -> None:
 
 
 def _open_streams() -> None:
-    """Where the caller closed stdout or stderr there is none: let writing fail, not whoever asks about a terminal."""
+    """Replace a stdout or stderr that the caller closed: writing then fails, but `isatty` can be called."""
     if sys.stdout is None:
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")  # its writes fail, as to a closed one
+        sys.stdout = os.fdopen(
+            os.open(os.devnull, os.O_RDONLY), "w"
+        )  # opened for reading: every write fails, as on a closed stream
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
@@ -92,5 +94,5 @@ def main() -> None:
     _open_streams()
     limit_numpy_threads()
     code = run_command(group, sys.argv[1:])
-    gc.freeze()  # the process ends: its collector need not look at every module once more
+    gc.freeze()  # the process ends: spare the collector a last walk over every module
     sys.exit(code)

@@ -13,13 +13,13 @@ import click
 from gitindex.config import is_color_disabled
 from gitindex.model.foreign import MAX_MESSAGE, escape_controls, escape_line, json_text
 
-# Stands for the escape character of our own until the text is shown: nobody else can write it.
+# Stands for our own escape characters until the text is shown. Random, so that no indexed text can contain it.
 _ESCAPE = f"\ufdd0{os.urandom(8).hex()}\ufdd1"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def write_json(value: Any) -> None:
-    """Exact for programs, harmless on a terminal: what it would obey is spelled as JSON allows."""
+    """Write one JSON object; control characters are escaped as JSON allows, so that a terminal obeys none."""
     sys.stdout.write(json_text(value, indent=2 if sys.stdout.isatty() else None) + "\n")
 
 
@@ -29,32 +29,32 @@ def write_text(text: str) -> None:
 
 
 def write_verbatim(text: str) -> None:
-    """Nothing taken away, nothing added."""
+    """Write the text without changes, not even a final newline."""
     sys.stdout.write(_replace_surrogates(text))
 
 
 def render_escapes(text: str) -> str:
-    """An answer for people: other people's text in it commands no terminal, our own colours and links do."""
+    """Neutralise control characters in foreign text, then restore our own colours and links."""
     return escape_controls(text).replace(_ESCAPE, "\x1b")
 
 
 def single_line(text: str) -> str:
-    """A path or name of somebody else's in an answer: it stays on its line. Our own colours in it stay too."""
+    """Keep a foreign path or name on one line; our own colours stay."""
     return _ESCAPE.join(map(escape_line, text.split(_ESCAPE)))
 
 
 def write_error(text: str, max_length: int = MAX_MESSAGE) -> None:
-    """One line on stderr. Our messages are one line each, so whatever breaks it is somebody else's."""
+    """Write one line to stderr. Our messages are one line each, so a line break in one is foreign text."""
     click.echo(escape_line(text, max_length), err=True)
 
 
 def write_error_lines(text: str) -> None:
-    """Several lines of our own making on stderr."""
+    """Write several lines that we composed to stderr."""
     click.echo(escape_controls(text), err=True)
 
 
 def _replace_surrogates(text: str) -> str:
-    """Paths may hold bytes no encoding knows; printing must not fail for that."""
+    """Paths may hold bytes that are not UTF-8; printing them must not fail."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -67,7 +67,7 @@ def style(text: str, **attributes: Any) -> str:
 
 
 def link(text: str, target: Path) -> str:
-    """A hyperlink where it can be one; terminals that know none show the text."""
+    """A hyperlink to `target` on a terminal; terminals without hyperlinks show the text."""
     text = style(escape_line(text), fg="cyan")
     return (
         f"{_ESCAPE}]8;;{target.as_uri()}{_ESCAPE}\\{text}{_ESCAPE}]8;;{_ESCAPE}\\"
@@ -77,12 +77,12 @@ def link(text: str, target: Path) -> str:
 
 
 def is_styling_enabled() -> bool:
-    """May the text hold escapes? On a terminal only, and not for those who asked for none."""
+    """Whether the text may hold escapes: on a terminal, unless NO_COLOR is set."""
     return sys.stdout.isatty() and not is_color_disabled()
 
 
 def format_table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> str:
-    """Left-aligned columns; a row is one line, whatever the names in it hold."""
+    """Left-aligned columns; control characters in a cell are escaped, so that a row stays one line."""
     cells = [[*map(single_line, row)] for row in ([header, *rows] if header else rows)]
     if not cells:
         return ""

@@ -1,4 +1,4 @@
-"""The options that show indexers a project's installed packages, for every command that runs them."""
+"""The options that name a project's installed packages, for every command that runs indexers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 def add_package_options(function: F) -> F:
-    """Adds `--python-env` and `--node-modules`."""
+    """Add `--python-env` and `--node-modules`."""
     node_option = click.option(
         "--node-modules", type=_DIRECTORY, help="Installed packages of a TypeScript project."
     )

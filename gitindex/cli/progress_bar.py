@@ -7,13 +7,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_INTERVAL_SECONDS = 0.1
-_WIDTH = 30
+INTERVAL_SECONDS = 0.1  # between two drawings
+_WIDTH = 30  # characters of the bar
+
+
+def render_bar(filled_part: float) -> str:
+    """A bar of which `filled_part`, 0 to 1, is filled; rounded down."""
+    filled = int(_WIDTH * filled_part)
+    return f"[{'#' * filled}{'.' * (_WIDTH - filled)}]"
 
 
 @contextmanager
 def progress_bar(enabled: bool = True) -> Iterator[Callable[[str, int, int], None]]:
-    """A callback (phase, done, total). The line is wiped at the end."""
+    """Yield a callback (phase, done, total). The line is cleared at the end."""
     if not enabled or not sys.stderr.isatty():
         yield lambda _phase, _done, _total: None
         return
@@ -21,11 +27,10 @@ def progress_bar(enabled: bool = True) -> Iterator[Callable[[str, int, int], Non
 
     def show(phase: str, done: int, total: int) -> None:
         nonlocal last_drawn
-        if time.monotonic() - last_drawn < _INTERVAL_SECONDS and done < total:
+        if time.monotonic() - last_drawn < INTERVAL_SECONDS and done < total:
             return
         last_drawn = time.monotonic()
-        filled = _WIDTH * done // total if total else 0
-        sys.stderr.write(f"\r{phase} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done:,}/{total:,}\x1b[K")
+        sys.stderr.write(f"\r{phase} {render_bar(done / total if total else 0)} {done:,}/{total:,}\x1b[K")
         sys.stderr.flush()
 
     try:

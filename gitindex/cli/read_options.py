@@ -1,4 +1,4 @@
-"""Options that every gated read shares, and how its answers are told."""
+"""Options that every gated read shares, and how its answers are rendered."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ _FAILURE_STATUSES = ("ambiguous", "unsupported", "not_found")
 def add_read_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--stale-ok`, `--sync` and `--debug`."""
     for option in (
-        click.option("--debug", is_flag=True, help="With --json, a not_ready answer tells of the proof."),
-        click.option("--sync", "catch_up", is_flag=True, help="Index what changed first."),
+        click.option(
+            "--debug", is_flag=True, help="With --json: add the completion proof to a not_ready answer."
+        ),
+        click.option("--sync", "catch_up", is_flag=True, help="Sync before answering."),
         click.option(
             "--stale-ok", is_flag=True, help="While a rebuild runs, answer from the last good snapshot."
         ),
@@ -46,7 +48,7 @@ def open_for_reading(
 
 
 def render_answer(data: dict[str, Any], text: str, *, empty_is_fine: bool = False) -> Answer:
-    """The answer with its line of truth; the tool's own refusals are failures with a message."""
+    """The answer with its freshness, coverage and trust line. An answer that found nothing has a message and fails."""
     failed = data["status"] in _FAILURE_STATUSES
     lines = [text or output.single_line(data.get("message", "nothing found"))]
     if data.get("suggestions"):
@@ -58,7 +60,7 @@ def render_answer(data: dict[str, Any], text: str, *, empty_is_fine: bool = Fals
 
 
 def render_left_out(data: dict[str, Any], *counts: tuple[int, str]) -> list[str]:
-    """What a limit kept out of the answer, and how to see it."""
+    """The line that says what a limit left out of the answer, and how to see it."""
     parts = [f"{count:,} {noun}" for count, noun in counts if count]
     # `left_out`: the answer met its size budget before the limit.
     remedy = "raise query.max_answer_chars in .gitindex.toml" if data.get("left_out") else "raise --limit"
@@ -66,7 +68,7 @@ def render_left_out(data: dict[str, Any], *counts: tuple[int, str]) -> list[str]
 
 
 def render_comments(data: dict[str, Any], comment_prefix: str) -> list[str]:
-    """What `render_answer` says of an answer, for a drawing: the text stays one."""
+    """The lines that `render_answer` adds, as comments, so that a diagram stays valid."""
     return [f"{comment_prefix} {' '.join(line.split())}" for line in (*_stale_lines(data), truth_line(data))]
 
 

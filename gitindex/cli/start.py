@@ -1,6 +1,6 @@
-"""Where a process begins. Loading makes many objects and no garbage, so the collector rests meanwhile.
+"""The entry point. Imports create many objects and no garbage, so the garbage collector is off while they run.
 
-What is imported before `protect` has run could come from the repository that the command is about (CF-5).
+A module that is imported before `protect` has run could come from the repository that the command reads (CF-5).
 """
 
 import gc
@@ -11,7 +11,7 @@ from gitindex import child
 def main() -> None:
     child.protect()
     gc.disable()
-    from gitindex.cli.main import main as run  # late: what it loads is what the collector would walk
+    from gitindex.cli.main import main as run  # late: after `protect`, and without the collector
 
     gc.freeze()
     gc.enable()

@@ -1,7 +1,7 @@
-"""What a CI job shows and hands on: Markdown appended to the job summary, and outputs of the step (RE-9).
+"""Appends Markdown to the summary of a CI job, and sets the outputs of its step (RE-9).
 
-Both are files that the runner names; without them nothing is written. One that cannot be written is not worth failing
-for: the log says the same.
+The runner names both files; without them nothing is written. A file that cannot be written is ignored: the log says
+the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def append(environment: Environment, title: str, rows: Sequence[tuple[str, str]]
 
 
 def append_failure(command: str, message: str, hint: str | None) -> None:
-    """Add why a command failed. Whatever the environment holds besides may be what it failed of."""
+    """Add why a command failed. Takes no Environment: reading that may be what failed."""
     rows = [("error", message), *([("next", hint)] if hint else [])]
     _append(job_summary_path(), _markdown_table(f"gitindex {command} failed", rows))
 

@@ -1,4 +1,4 @@
-"""A progress bar for bytes on the wire, with their rate. On stderr, on a terminal only."""
+"""A progress bar for uploads and downloads, with their rate. On stderr, on a terminal only."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gitindex.cli import output
+from gitindex.cli.progress_bar import INTERVAL_SECONDS, render_bar
 from gitindex.remote.transport import OnProgress, Progress
-
-_INTERVAL_SECONDS = 0.1
-_WIDTH = 30
 
 
 @contextmanager
 def transfer_bar(verb: str, enabled: bool = True) -> Iterator[OnProgress]:
-    """A callback for uploads and downloads. The line is wiped at the end."""
+    """Yield a callback for uploads and downloads. The line is cleared at the end."""
     if not enabled or not sys.stderr.isatty():
         yield lambda _progress: None
         return
@@ -25,14 +23,15 @@ def transfer_bar(verb: str, enabled: bool = True) -> Iterator[OnProgress]:
     def show(progress: Progress) -> None:
         nonlocal last_drawn
         moment = time.monotonic()
-        if moment - last_drawn < _INTERVAL_SECONDS and progress.objects < progress.total_objects:
+        if moment - last_drawn < INTERVAL_SECONDS and progress.objects < progress.total_objects:
             return
         last_drawn = moment
-        filled = _WIDTH * progress.bytes // progress.total_bytes if progress.total_bytes else _WIDTH
+        bar = render_bar(progress.bytes / progress.total_bytes if progress.total_bytes else 1)
         rate = output.format_size(progress.bytes / max(moment - started_at, 0.001))
+        done, total = output.format_size(progress.bytes), output.format_size(progress.total_bytes)
         sys.stderr.write(
-            f"\r{verb} [{'#' * filled}{'.' * (_WIDTH - filled)}] {output.format_size(progress.bytes)} of "
-            f"{output.format_size(progress.total_bytes)}, {progress.objects}/{progress.total_objects} objects, {rate}/s\x1b[K"
+            f"\r{verb} {bar} {done} of {total}, "
+            f"{progress.objects}/{progress.total_objects} objects, {rate}/s\x1b[K"
         )
         sys.stderr.flush()
 

@@ -15,7 +15,6 @@ from typing import NamedTuple, Protocol, Self
 
 from gitindex.errors import GitDamaged
 from gitindex.git.failure import Damage, damage_error
-from gitindex.git.repo import Repo
 from gitindex.git.trees import Side
 
 # Git knows the empty tree without having it; it may be in no object database.
@@ -71,19 +70,6 @@ class Objects(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
-
-
-def open_objects(repo: Repo, *, bulk: bool = False) -> Objects:
-    """A reader for `repo`: libgit2 for bulk work it can do, the git program otherwise."""
-    from gitindex.git.objects_cli import CliObjects
-
-    if bulk and repo.algorithm == "sha1" and repo.fault is None:
-        from gitindex.git.objects_pygit2 import open_pygit2
-
-        bulk_reader = open_pygit2(repo)
-        if bulk_reader is not None:
-            return bulk_reader
-    return CliObjects(repo)
 
 
 def build_changes(differing: Iterable[tuple[bytes, Side, Side]]) -> list[TreeChange]:

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 NAME = "gitindex"
+WORKER_JOURNAL = "worker.json"  # in the folder of a user: what the hook worker did last
 MODE = 0o1700
 _MISSING_ERRORS = (
     FileNotFoundError,

@@ -1,1 +1,1 @@
-"""Ways in from git: the hooks, the detached worker, and the installation of both (HK-*)."""
+"""Git hooks, the detached worker that they start, and the installation of both (HK-*)."""

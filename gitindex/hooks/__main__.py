@@ -1,4 +1,4 @@
-"""`python -m gitindex.hooks worker`: what the shim starts, without the cost of the whole command line."""
+"""`python -m gitindex.hooks worker`: what the shim starts. Loads less than the whole command line."""
 
 from __future__ import annotations
 

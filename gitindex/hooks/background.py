@@ -1,4 +1,4 @@
-"""How the worker behaves as a process: its own session, no borrowed descriptors, a small rotated log."""
+"""The worker as a process: its own session, no inherited descriptors, a small rotated log."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _FORMAT = "%(asctime)s %(process)d %(levelname)s %(message)s"
 
 
 def detach_process() -> None:
-    """Finish what the shim began, where it lacked `setsid` or met a descriptor above nine."""
+    """Leave the session and close descriptors where the shim could not: without `setsid`, and above 9."""
     spawn.close_inherited()
     with contextlib.suppress(PermissionError):  # already the leader of its session
         os.setsid()
     if os.getsid(0) == os.getpid():
         with contextlib.suppress(OSError):
-            # Linux divides the processor among sessions before it looks at nice: ours must be modest as a whole.
-            # Half as modest, because one session stands against all others, and people wait for what we hold.
+            # Linux divides the processor among sessions before it applies nice, so the session needs a nice value too.
+            # Half of ours: one session competes with all others, and people wait for the locks that we hold.
             _AUTOGROUP.write_text(str(os.nice(0) // 2))
 
 
 @contextlib.contextmanager
 def log_to_folder(git_dir: Path) -> Iterator[None]:
-    """Send our log records to the user's folder; nothing else can be seen of a process without a terminal."""
+    """Send our log records to the user's folder: the process has no terminal to write to."""
     with folder.open_folder(git_dir) as user_folder:
         if user_folder is None:
             yield
@@ -50,7 +50,7 @@ def log_to_folder(git_dir: Path) -> Iterator[None]:
 
 
 class _FolderHandler(logging.Handler):
-    """Appends to the log by way of the open folder, which follows no links; one older file is kept."""
+    """Appends to the log through the open folder, which follows no links; keeps one older file."""
 
     def __init__(self, user_folder: Folder) -> None:
         super().__init__()

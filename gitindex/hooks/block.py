@@ -1,7 +1,7 @@
 """Our lines inside a hook file: pure functions from bytes to bytes.
 
 Invariant: `remove(add(text)) == text` for every sh hook; any version's block is recognised by its markers.
-The block comes first, right after the `#!` line: a later `exit` or `exec` cannot cut us off, the other hook
+The block comes first, right after the `#!` line: a later `exit` or `exec` cannot skip it, the other hook
 keeps its exit code, its arguments and its stdin, and a dry run ends before anything foreign runs.
 """
 
@@ -24,12 +24,12 @@ _SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 
 
 class BlockKind(StrEnum):
-    """What the file was before us; tells uninstall what to leave behind."""
+    """What the file was before install; tells uninstall what to restore."""
 
-    OWN_FILE = "own file"  # there was none
-    OWN_FOLDER = "own folder"  # not even the folder
+    OWN_FILE = "own file"  # there was no file
+    OWN_FOLDER = "own folder"  # there was not even a folder
     ADDED = "added"
-    CHAINED = "chained"  # moved aside, and run by us
+    CHAINED = "chained"  # renamed, and run by our file
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def render_own_file(call: ShimCall, kind: BlockKind) -> bytes:
 
 
 def render_chaining_file(call: ShimCall, chained_name: str) -> bytes:
-    """A hook file of ours that hands over to `chained_name`, a file next to it, by exec, so its exit code counts.
+    """A hook file of ours that runs `chained_name`, a file next to it, by exec, so that its exit code counts.
 
     The name is fixed, not derived from `$0`: another manager may rename this file and still run it.
     """
@@ -65,7 +65,7 @@ def render_chaining_file(call: ShimCall, chained_name: str) -> bytes:
 
 
 def find_chained_name(text: bytes, hook_block: HookBlock) -> str | None:
-    """The name a chaining file hands over to; None when somebody edited it, because then it is theirs."""
+    """The name that a chaining file runs; None when somebody edited the file, because then it is theirs."""
     match = _HANDOVER.search(text)
     if hook_block.kind is not BlockKind.CHAINED or match is None:
         return None
@@ -90,7 +90,7 @@ def find(text: bytes) -> HookBlock | None:
 
 
 def replace(text: bytes, hook_block: HookBlock, call: ShimCall) -> bytes:
-    """Bring the block of another version, or of another installation, up to date."""
+    """Replace the block of another version or of another installation with the current one."""
     return text[: hook_block.start] + render(call, hook_block.kind) + text[hook_block.end :]
 
 

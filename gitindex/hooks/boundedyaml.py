@@ -1,6 +1,6 @@
-"""YAML that somebody else wrote, read under limits: plain data from the parser's events, never constructed values.
+"""Reads untrusted YAML under limits: plain data from the parser's events, never constructed values.
 
-Every scalar is text (or None for null), an alias stays an `YamlAlias`: nothing is expanded, merged or looked up, so the
+Every scalar is text (or None for null), an alias stays a `YamlAlias`: nothing is expanded, merged or looked up, so the
 result is never larger than the text, and reading it takes a bounded time.
 """
 
@@ -35,7 +35,7 @@ class YamlDocument:
 
 
 def load(text: str) -> YamlDocument:
-    """The one document in `text`; None for an empty text. Raises NotUnderstood."""
+    """The one document in `text`; None for an empty text. Raises YamlNotUnderstood."""
     if len(text) > MAX_BYTES:
         raise YamlNotUnderstood(f"it is larger than {MAX_BYTES} bytes")
     builder = _YamlBuilder()
@@ -47,13 +47,18 @@ def load(text: str) -> YamlDocument:
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise YamlNotUnderstood(f"{line}{error.problem}") from error
-    except (
-        yaml.YAMLError,
-        ValueError,
-        OverflowError,
-    ) as error:  # the last two: numbers in escapes and directives
+    # ValueError and OverflowError: numbers in escapes and directives.
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise YamlNotUnderstood("it is not YAML") from error
     return YamlDocument(builder.value, frozenset(builder.anchored))
+
+
+@dataclass
+class _OpenContainer:
+    """A mapping or sequence that has not ended; `pending_key` is the key of a mapping whose value comes next."""
+
+    container: dict[str, Any] | list[Any]
+    pending_key: str | None = None
 
 
 class _YamlBuilder:
@@ -61,9 +66,7 @@ class _YamlBuilder:
         self.value: Any = None
         self.anchored: set[str] = set()
         self._documents = 0
-        self._containers: list[
-            tuple[dict[str, Any] | list[Any], list[str]]
-        ] = []  # with the key that awaits its value
+        self._open: list[_OpenContainer] = []
 
     def add(self, event: yaml.Event) -> None:
         match event:
@@ -81,26 +84,27 @@ class _YamlBuilder:
             case yaml.SequenceStartEvent():
                 self._enter([], event)
             case yaml.CollectionEndEvent():
-                self._containers.pop()
+                self._open.pop()
 
     def _enter(self, container: dict[str, Any] | list[Any], event: yaml.CollectionStartEvent) -> None:
         self._add_value(container, event)
-        self._containers.append((container, []))
-        if len(self._containers) > MAX_DEPTH:
+        self._open.append(_OpenContainer(container))
+        if len(self._open) > MAX_DEPTH:
             raise YamlNotUnderstood(f"it is nested deeper than {MAX_DEPTH} levels")
 
     def _add_value(self, value: Any, event: yaml.NodeEvent | None) -> None:
-        if not self._containers:
+        if not self._open:
             self.value = value
             return
-        container, key = self._containers[-1]
-        if isinstance(container, list):
-            container.append(value)
-        elif key:
-            if len(self._containers) == 1 and event is not None and event.anchor:
-                self.anchored.add(key[0])
-            container[key.pop()] = value
+        innermost = self._open[-1]
+        if isinstance(innermost.container, list):
+            innermost.container.append(value)
+        elif innermost.pending_key is not None:
+            if len(self._open) == 1 and event is not None and event.anchor:
+                self.anchored.add(innermost.pending_key)
+            innermost.container[innermost.pending_key] = value
+            innermost.pending_key = None
         elif isinstance(value, dict | list):
-            raise YamlNotUnderstood("a key is no text")
+            raise YamlNotUnderstood("a key is not text")
         else:
-            key.append(value if isinstance(value, str) else f"({value})")
+            innermost.pending_key = value if isinstance(value, str) else f"({value})"

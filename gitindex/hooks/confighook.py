@@ -1,4 +1,4 @@
-"""Hooks in git's own configuration (git 2.54 and newer): no file of anybody else is touched.
+"""Hooks in git's own configuration (git 2.54 and newer): no hook file is touched.
 
 They run besides every hook file, whatever `core.hooksPath` says, and each gets its own copy of stdin.
 """
@@ -36,7 +36,7 @@ def uninstall(repo: Repo) -> list[HookOutcome]:
 
 
 def is_enabled(repo: Repo, event: str) -> bool:
-    """Whether git is configured to run us on `event`; the user may switch a hook off by `enabled = false`."""
+    """Whether git is configured to run our hook on `event`; the user may disable it with `enabled = false`."""
     values = _read_section(repo, _PREFIX + event)
     return values.get("event") == event and values.get("enabled", "true").lower() not in (
         "false",

@@ -1,4 +1,4 @@
-"""The four git events we listen to, and how to tell them under pre-commit.
+"""The four git events that start a sync, and how to recognise them under pre-commit.
 
 A hook is a hint that HEAD may have moved, never a description of what changed: the worker compares trees.
 """

@@ -1,6 +1,6 @@
-"""One hook file: put our block in, take it out, leave everything foreign as it was (HK-4).
+"""Adds our block to one hook file and removes it; everything foreign stays as it was (HK-4).
 
-Decides by looking at the file itself, so it needs no record of past installs and recognises past versions.
+Decides by the content of the file, so it needs no record of past installs and recognises past versions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gitindex.errors import HookError
 from gitindex.hooks import block, managers
@@ -21,7 +22,7 @@ from gitindex.store import atomic
 
 _MAX_BYTES = 16 << 20  # a hook may be a compiled program
 _LEGACY_SUFFIX = ".legacy"  # pre-commit and prek run this one before their own hooks
-_DISPLACED_SUFFIXES = ("", _LEGACY_SUFFIX, ".old")  # where pre-commit and lefthook put what they found
+_DISPLACED_SUFFIXES = ("", _LEGACY_SUFFIX, ".old")  # what pre-commit and lefthook rename existing hooks to
 
 
 @dataclass(frozen=True)
@@ -35,31 +36,41 @@ class HookOutcome:
     snippet: str | None = None
 
 
+class HookTarget(NamedTuple):
+    """A hook file to install into: its event, the call of the shim, and the top level of the work tree."""
+
+    event: str
+    path: Path
+    call: ShimCall
+    top: Path
+
+
 def install(folder: Path, event: str, call: ShimCall, top: Path) -> HookOutcome:
-    """Make `event` call us through a file in `folder`, next to whatever is there already."""
+    """Make `event` call the shim through a file in `folder`, next to the lines that are already there."""
     path = folder / event
+    target = HookTarget(event, path, call, top)
     if path.is_dir():
-        return refuse(event, path, "there is a folder of that name", None, call, top)
+        return refuse(target, "there is a folder of that name")
     text = read(path)
     if text is None and not path.is_symlink():
         return _create(folder, path, event, call)
     if text is None:
-        return refuse(event, path, "the link leads nowhere", None, call, top)
+        return refuse(target, "the target of the link does not exist")
     if block.find(text) is not None and not path.is_symlink():
         return _update(path, event, call, text)
     match managers.detect_manager(text):
         case Manager.PRE_COMMIT:  # it overwrites its own file, but runs and keeps `.legacy`
             return _install_legacy(folder, event, call, top)
         case Manager.LEFTHOOK:
-            return refuse(event, path, "lefthook rewrites this file", Manager.LEFTHOOK, call, top)
+            return refuse(target, "lefthook rewrites this file", Manager.LEFTHOOK)
     if path.is_symlink() or not os.access(path, os.X_OK) or not block.is_shell(text):
-        return _chain_hook(path, event, call, text, top)
+        return _chain_hook(target, text)
     replace_text(path, block.add(text, call), _file_mode(path))
     return HookOutcome(event, "added", str(path))
 
 
 def uninstall(folder: Path, event: str) -> list[HookOutcome]:
-    """Take our block out of every place it may have been moved to."""
+    """Remove our block from the hook file and from the files that managers rename it to."""
     return [
         outcome
         for suffix in _DISPLACED_SUFFIXES
@@ -68,7 +79,7 @@ def uninstall(folder: Path, event: str) -> list[HookOutcome]:
 
 
 def find_block_file(folder: Path, event: str) -> Path | None:
-    """The file git reaches that holds our block: the hook itself, or the one pre-commit runs first."""
+    """The file with our block that git runs: the hook itself, or the `.legacy` file that pre-commit runs first."""
     text = read(folder / event)
     if text is not None and block.find(text) is not None:
         return folder / event
@@ -81,7 +92,7 @@ def find_block_file(folder: Path, event: str) -> Path | None:
 def read(path: Path) -> bytes | None:
     """The bytes of a hook or of a manager's configuration; None where there is no file.
 
-    Raises HookError for what is no file or too large for one: a link may lead to a device that never ends.
+    Raises HookError unless it is a regular file of a sensible size: a link may lead to a device that never ends.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -99,7 +110,7 @@ def read(path: Path) -> bytes | None:
             return None
         if not stat.S_ISREG(file_stat.st_mode) or file_stat.st_size > _MAX_BYTES:
             raise HookError(
-                f"{path} is no file, or larger than {_MAX_BYTES >> 20} MB",
+                f"{path} is not a regular file, or is larger than {_MAX_BYTES >> 20} MB",
                 hint=f"ls -lL {shlex.quote(str(path))}",
             )
         with open(descriptor, "rb", closefd=False) as handle:
@@ -108,16 +119,14 @@ def read(path: Path) -> bytes | None:
         os.close(descriptor)
 
 
-def refuse(
-    event: str, path: Path, reason: str, manager: Manager | None, call: ShimCall, top: Path
-) -> HookOutcome:
-    return HookOutcome(
-        event, "refused", str(path), reason, managers.render_snippet(manager, event, call.embedded, top)
-    )
+def refuse(target: HookTarget, reason: str, manager: Manager | None = None) -> HookOutcome:
+    """The outcome for a file that we must not write, with the lines to add by hand."""
+    snippet = managers.render_snippet(manager, target.event, target.call.embedded, target.top)
+    return HookOutcome(target.event, "refused", str(target.path), reason, snippet)
 
 
 def replace_text(path: Path, text: bytes, mode: int) -> None:
-    """Replace a hook whole and executable at once: a commit at this moment sees the old or the new one."""
+    """Replace a hook in one step, executable from the start: a commit at this moment runs the old or the new one."""
     temporary = path.with_name(f".{path.name}.gitindex-new")
     atomic.write_bytes(temporary, text)
     temporary.chmod(mode)
@@ -146,17 +155,18 @@ def _install_legacy(folder: Path, event: str, call: ShimCall, top: Path) -> Hook
     return HookOutcome(event, outcome.action, outcome.where, outcome.reason, outcome.snippet)
 
 
-def _chain_hook(path: Path, event: str, call: ShimCall, text: bytes, top: Path) -> HookOutcome:
+def _chain_hook(target: HookTarget, text: bytes) -> HookOutcome:
+    """Rename the hook and put a file of ours in its place that runs it."""
+    path = target.path
     if managers.looks_at_own_name(text):
-        reason = "this hook seems to look at its own name, so it cannot be moved aside"
-        return refuse(event, path, reason, None, call, top)
+        return refuse(target, "this hook seems to depend on its own file name, so it cannot be renamed")
     chained_path = path.with_name(path.name + CHAINED_SUFFIX)
     if os.path.lexists(chained_path):
-        return refuse(event, path, f"{chained_path.name} is in the way", None, call, top)
+        return refuse(target, f"{chained_path.name} already exists")
     if not atomic.link_or_copy(path, chained_path):
         shutil.copymode(path, chained_path)
-    replace_text(path, block.render_chaining_file(call, chained_path.name), 0o755)
-    return HookOutcome(event, "chained", str(path), f"runs {chained_path.name}")
+    replace_text(path, block.render_chaining_file(target.call, chained_path.name), 0o755)
+    return HookOutcome(target.event, "chained", str(path), f"runs {chained_path.name}")
 
 
 def _remove_block(path: Path, event: str) -> HookOutcome | None:

@@ -1,6 +1,6 @@
-"""Install, uninstall and question the native hooks of one repository (HK-4).
+"""Installs, uninstalls and inspects the native hooks of one repository (HK-4).
 
-Prefers git's configuration (2.54 and newer); else hook files, only below the git directory; else says what
+Prefers git's configuration (2.54 and newer); else writes hook files, only below the git directory; else reports what
 to add by hand. Uninstall leaves the repository byte for byte as it was before install.
 """
 
@@ -17,7 +17,7 @@ from gitindex.git.repo import Repo
 from gitindex.gitdir import folder, hookrequest
 from gitindex.hooks import confighook, hookfile, managers, place, shim, worker, worker_lock
 from gitindex.hooks.events import EVENTS
-from gitindex.hooks.hookfile import HookOutcome
+from gitindex.hooks.hookfile import HookOutcome, HookTarget
 from gitindex.hooks.place import HookLocation
 from gitindex.hooks.reach import HookStatus, read_status
 from gitindex.hooks.shim import ShimCall
@@ -27,7 +27,7 @@ __all__ = ["HookOutcome", "HookReport", "HookStatus", "install", "read_status", 
 
 @dataclass(frozen=True)
 class HookReport:
-    """What was done for each event; `leftovers` are folders a running worker still holds."""
+    """What was done for each event; `leftovers` are folders that a running worker still uses."""
 
     outcomes: tuple[HookOutcome, ...]
     leftovers: tuple[Path, ...] = ()
@@ -38,16 +38,16 @@ class HookReport:
 
 
 def install(repo: Repo, *, python: str = sys.executable, files: bool = False) -> HookReport:
-    """Make the four events reach us. Events that belong to another manager come back refused, with a snippet.
+    """Make the four events call the shim. Events that belong to another manager are refused, with a snippet.
 
-    `files` asks for hook files although git knows configured hooks: an editor may bring an older git along.
-    Raises HookError for a bare repository, or when this installation lost its shim.
+    `files` requests hook files although git supports configured hooks: an editor may ship an older git.
+    Raises HookError for a bare repository, or when this installation has no shim.
     """
     location = place.locate(repo)
     script = shim.find_shim()
     calls = {event: shim.render_call(event, python, script) for event in EVENTS}
     if location.has_config_hooks and not files:
-        for event in reversed(EVENTS):  # one way in is enough
+        for event in reversed(EVENTS):  # configured hooks replace hook files
             _remove_files(location, event)
         return HookReport(
             tuple(confighook.install(repo, event, call.standalone) for event, call in calls.items())
@@ -74,9 +74,10 @@ def _install_file(location: HookLocation, event: str, call: ShimCall) -> HookOut
     top = location.repo.root
     if location.is_ours_to_write:
         return hookfile.install(location.hooks_dir, event, call, top)
+    target = HookTarget(event, location.hooks_dir / event, call, top)
     manager = managers.detect_folder_owner(location.hooks_dir, top)
-    reason = f"core.hooksPath leads to {location.hooks_dir}, which is not ours to change"
-    return hookfile.refuse(event, location.hooks_dir / event, reason, manager, call, top)
+    reason = f"core.hooksPath leads to {location.hooks_dir}, which gitindex does not change"
+    return hookfile.refuse(target, reason, manager)
 
 
 def _remove_files(location: HookLocation, event: str) -> list[HookOutcome]:
@@ -84,7 +85,7 @@ def _remove_files(location: HookLocation, event: str) -> list[HookOutcome]:
 
 
 def _remove_worker_files(git_dir: Path, timeout: float) -> Path | None:
-    """Remove requests, log and journal; the folder itself when a worker does not let go of it in time."""
+    """Remove requests, log and journal. Returns the folder when a worker does not release it in time."""
     hookrequest.withdraw(git_dir)  # a waiting worker finds nothing to do
     folder.drop_leftovers(git_dir, worker.LEGACY_FILES)
     deadline = time.monotonic() + timeout

@@ -1,4 +1,4 @@
-"""What the worker did last, for `status`: a failed background run is visible at the next command.
+"""Records the last run of the worker: the next command reports a run that failed.
 
 Written only by the worker that holds the lock; `running` with a dead pid reads as `died`.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from gitindex.gitdir import folder
 from gitindex.store.lease import is_alive
 
-NAME = "worker.json"
+NAME = folder.WORKER_JOURNAL
 _MAX_BYTES = 64 * 1024
 
 RUNNING, DONE, FAILED, DEFERRED, DIED = "running", "done", "failed", "deferred", "died"
@@ -54,7 +54,7 @@ def end(
 
 
 def read(git_dir: Path) -> WorkerRun | None:
-    """The last run, or None when there never was one (or its record is not ours to read)."""
+    """The last run, or None when there never was one (or the record is not a file of this user)."""
     with folder.open_folder(git_dir) as user_folder:
         text = user_folder.read(NAME, _MAX_BYTES) if user_folder is not None else None
     try:
@@ -67,7 +67,7 @@ def read(git_dir: Path) -> WorkerRun | None:
 
 def _write(git_dir: Path, run: WorkerRun) -> None:
     with folder.open_folder(git_dir) as user_folder:
-        if user_folder is not None:  # gone: `hooks uninstall` was here, and nothing of ours may come back
+        if user_folder is not None:  # None after `hooks uninstall`: the folder must not come back
             user_folder.replace(NAME, json.dumps(asdict(run), indent=1).encode() + b"\n")
 
 

@@ -1,7 +1,7 @@
-"""Other programs that own hook files, recognised by what they leave behind. Pure, except for `configured`.
+"""Recognises other hook managers by the files that they write. Pure, except for `find_lefthook_config`.
 
-Each needs its own manners (docs/hooks.md): pre-commit overwrites its file but runs `<hook>.legacy`; lefthook
-overwrites and disables what it finds; husky points `core.hooksPath` elsewhere; git-lfs compares whole files.
+Each is handled differently (docs/hooks.md): pre-commit overwrites its file but runs `<hook>.legacy`; lefthook
+overwrites and disables other hooks; husky points `core.hooksPath` elsewhere; git-lfs compares whole files.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _SIGNATURES = (
     (Manager.GIT_LFS, re.compile(rb"^git lfs post-", re.MULTILINE)),
 )
 _LEFTHOOK_FILES = tuple(
-    f"{place}lefthook.{end}"
-    for place in ("", ".", ".config/")
+    f"{folder}lefthook.{end}"
+    for folder in ("", ".", ".config/")
     for end in ("yml", "yaml", "toml", "json", "jsonc")
 )
 
 
 def detect_manager(text: bytes) -> Manager | None:
-    """Who wrote this hook file, if it is somebody we know."""
+    """The manager that wrote this hook file, if it is one of the four."""
     return next((manager for manager, sign in _SIGNATURES if sign.search(text)), None)
 
 
 def detect_folder_owner(hooks_dir: Path, top: Path) -> Manager | None:
-    """Who set `core.hooksPath`, as far as the name tells."""
+    """The manager that set `core.hooksPath`, as far as its name tells."""
     return Manager.HUSKY if hooks_dir.is_relative_to(top / ".husky") else None
 
 
@@ -51,7 +51,7 @@ def looks_at_own_name(text: bytes) -> bool:
 
 
 def render_snippet(manager: Manager | None, event: str, call: str, top: Path) -> str:
-    """What the user can add by hand where we must not write; tracked files suit those without gitindex."""
+    """The lines to add by hand where we must not write. In tracked files they do nothing without gitindex."""
     guarded_call = f"command -v gitindex >/dev/null && gitindex hooks run {event} || :"
     if manager is Manager.LEFTHOOK:
         config = find_lefthook_config(top) or top / "lefthook.yml"

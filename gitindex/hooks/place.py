@@ -1,4 +1,4 @@
-"""Where hooks of a repository live and what its git can do: questions only, nothing is changed."""
+"""Finds the hooks directory of a repository and the version of git. Changes nothing."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HOOK_RUN_SINCE = (2, 36)
 @dataclass(frozen=True)
 class HookLocation:
     repo: Repo
-    hooks_dir: Path  # where git looks, `core.hooksPath` included
+    hooks_dir: Path  # where git looks for hooks; respects `core.hooksPath`
     git_version: tuple[int, int]
 
     @property
     def is_ours_to_write(self) -> bool:
-        """Only below the git directory: anything else is tracked, shared or somebody's own."""
+        """Only below the git directory: any other folder is tracked, shared or belongs to somebody else."""
         return self.hooks_dir.resolve().is_relative_to(self.repo.common_dir)
 
     @property
@@ -31,7 +31,7 @@ class HookLocation:
         return self.git_version >= CONFIG_HOOKS_SINCE
 
     def hook_folders(self) -> list[Path]:
-        """Folders that may hold a hook file of ours, also one that `core.hooksPath` has hidden since."""
+        """Folders that may hold a hook file of ours, also the default one when `core.hooksPath` hides it."""
         default_folder = self.repo.common_dir / "hooks"
         return (
             [default_folder, self.hooks_dir]
@@ -46,13 +46,13 @@ class HookLocation:
 
 
 def locate(repo: Repo) -> HookLocation:
-    """Raises HookError for a bare repository: nothing is checked out there, and nothing to index."""
+    """Raises HookError for a bare repository, which has no work tree."""
     if repo.bare:
         raise HookError(
             f"{repo.root} is a bare repository: it has no work tree to index after a commit",
             hint="gitindex build --commit HEAD",
         )
-    # The one question about core.hooksPath: elsewhere git is told that there are no hooks.
+    # Only here git reads core.hooksPath: every other call of ours overrides it, so that no hook runs.
     out = run(repo, "rev-parse", "--git-path", "hooks", config={"core.hooksPath": None})
     answer = os.fsdecode(out).removesuffix("\n")
     return HookLocation(repo, Path(os.path.normpath(repo.root / answer)), read_git_version(repo.root))

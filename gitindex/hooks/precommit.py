@@ -1,8 +1,8 @@
-"""The user's `.pre-commit-config.yaml`: find our hook in it, or add it without touching another byte.
+"""Finds our hook in the user's `.pre-commit-config.yaml`, or adds it without changing another byte.
 
-The text is edited, never dumped again: comments, quotes and spacing are the user's. Invariant: the parsed
-result is the old document plus our entries, or HookError says what to paste. The file comes with the repository:
-it is read under limits (`boundedyaml`), and a link in its place is not followed.
+The text is edited, not dumped: comments, quotes and spacing stay. Invariant: the parsed result is the old document
+plus our entries, or HookError says what to paste. The file comes with the repository: it is read under limits
+(`boundedyaml`), and a link in its place is not followed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def render_config(rev: str, hook: str = IDS[0]) -> str:
 
 
 def configured_events(top: Path) -> frozenset[str]:
-    """The events at which the configuration of the work tree runs us.
+    """The events for which the configuration of the work tree runs our hook.
 
     Raises HookError for a configuration that is not understood.
     """
@@ -57,7 +57,7 @@ def extend(top: Path, rev: str, hook: str = IDS[0]) -> None:
 
 
 def _read(top: Path) -> str | None:
-    """Raises HookError for what is no regular file, is too large, or is no text."""
+    """Raises HookError unless the file is a regular one, small enough, and UTF-8."""
     with Root(top) as root:
         try:
             descriptor = root.open(CONFIG.encode())
@@ -100,7 +100,7 @@ def add(text: str, rev: str, hook: str = IDS[0]) -> str:
 
 
 class _UnclearError(Exception):
-    """The text is valid but of a shape that has no obvious place for an addition."""
+    """The text is valid, but there is no obvious place for an addition."""
 
 
 def _manual_edit_error(rev: str, hook: str) -> HookError:
@@ -128,7 +128,7 @@ def _is_shared(document: YamlDocument, key: str) -> bool:
 
 
 def _hook_stages(hook: dict[str, Any]) -> Sequence[Any]:
-    """All our events without `stages`; none where it is no list."""
+    """The stages of a hook: all our events without `stages`, none where it is not a list."""
     return _as_list(hook["stages"]) if "stages" in hook else EVENTS
 
 
@@ -193,7 +193,7 @@ def _find_child(text: str, key: str) -> yaml.Node | None:
 
 
 def _content_end(text: str, node: yaml.Node) -> int:
-    """Where the last thing written in `node` ends; a block's own mark lies after trailing comments."""
+    """Where the last item of `node` ends; the end mark of a block itself lies after trailing comments."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last_item = node.value[-1]
         node = last_item[1] if isinstance(last_item, tuple) else last_item
@@ -210,7 +210,7 @@ def _insert_flow(text: str, node: yaml.SequenceNode, addition: str) -> str:
 
 
 def _insert_lines(text: str, offset: int, lines: str) -> str:
-    """Put whole lines below the line that holds position `offset`, in the text's own line ends."""
+    """Insert whole lines after the line that holds `offset`, with the line ends of the text."""
     lines = lines.replace("\n", _detect_newline(text))
     end = text.find("\n", offset)
     if end < 0 and not text.endswith("\n"):

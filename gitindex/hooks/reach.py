@@ -1,7 +1,7 @@
-"""Would a commit reach us? Answered by a dry run wherever that cannot start anything foreign.
+"""Finds out whether a commit would start our hook: by a dry run wherever that cannot start anything foreign.
 
 The shim writes the event's name to the file named by GITINDEX_PROBE and stops; our block then ends the hook
-before another tool's lines. Where another manager runs first, its configuration is the evidence.
+before another tool's lines. Where another manager runs first, its configuration is the proof.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from gitindex.errors import HookError
 from gitindex.git.environment import environment
@@ -24,12 +25,21 @@ from gitindex.hooks.managers import Manager
 from gitindex.hooks.place import HookLocation
 
 DRY_RUN, CONFIGURATION = "dry run", "configuration"
-PreCommitEvents = Callable[[], frozenset[str] | str]
+
+
+class PreCommitConfig(NamedTuple):
+    """The events for which pre-commit runs our hook; `problem` says why its configuration could not be read."""
+
+    events: frozenset[str] = frozenset()
+    problem: str = ""
+
+
+PreCommitReader = Callable[[], PreCommitConfig]
 
 
 @dataclass(frozen=True)
 class EventReach:
-    """Whether `event` reaches us, through what, and how we know (a dry run, or configuration we read)."""
+    """Whether `event` starts our hook, through what, and the proof: a dry run, or configuration that was read."""
 
     event: str
     reached: bool
@@ -42,7 +52,7 @@ class HookStatus:
     events: tuple[EventReach, ...]
     pending: bool
     last_run: WorkerRun | None
-    obstacle: str | None = None  # why an event that reaches us cannot leave its request
+    obstacle: str | None = None  # why a hook that runs cannot write its request
 
     @property
     def is_effective(self) -> bool:
@@ -50,14 +60,14 @@ class HookStatus:
 
 
 def read_status(repo: Repo) -> HookStatus:
-    """Whether each event reaches us, whether work is pending, and what the worker did last.
+    """Whether each event starts our hook, whether a request is pending, and what the worker did last.
 
     Raises HookError for a bare repository.
     """
     location = place.locate(repo)
     pre_commit = cache(
-        lambda: _read_pre_commit_events(repo.root)
-    )  # read once, and only where pre-commit is in charge
+        lambda: _read_pre_commit(repo.root)
+    )  # read once, and only where pre-commit runs the hooks
     return HookStatus(
         tuple(_check_event(location, event, pre_commit) for event in EVENTS),
         hookrequest.has_request(repo.git_dir),
@@ -66,7 +76,7 @@ def read_status(repo: Repo) -> HookStatus:
     )
 
 
-def _check_event(location: HookLocation, event: str, pre_commit: PreCommitEvents) -> EventReach:
+def _check_event(location: HookLocation, event: str, pre_commit: PreCommitReader) -> EventReach:
     if location.has_config_hooks and confighook.is_enabled(location.repo, event):
         return _check_by_dry_run(location, event, "git configuration", {"core.hooksPath": os.devnull})
     block_file = hookfile.find_block_file(location.hooks_dir, event)
@@ -80,7 +90,7 @@ def _check_hook_file(location: HookLocation, event: str, block_file: Path) -> Ev
     hook_block = block.find(text)
     if hook_block is None or not block.is_first(text, hook_block):
         return EventReach(event, reached=True, through=str(block_file), proof=CONFIGURATION)
-    if block_file.name != event:  # pre-commit comes first in git's eyes; run the file it would run
+    if block_file.name != event:  # git runs pre-commit, which runs this file: run the file itself
         return EventReach(
             event,
             _dry_run_reaches(event, [str(block_file)], location.repo.root),
@@ -93,7 +103,7 @@ def _check_hook_file(location: HookLocation, event: str, block_file: Path) -> Ev
 def _check_by_dry_run(
     location: HookLocation, event: str, through: str, settings: dict[str, str]
 ) -> EventReach:
-    """Let git itself run the hook, with everybody else's configured hooks off for this one command."""
+    """Let git run the hook, with all foreign configured hooks disabled for this one command."""
     if location.git_version < place.HOOK_RUN_SINCE:
         command = [str(location.hooks_dir / event)]
     else:
@@ -112,7 +122,7 @@ def _dry_run_reaches(event: str, command: list[str], root: Path) -> bool:
         return event in (probe_file.read_text().split() if probe_file.exists() else [])
 
 
-def _check_manager(location: HookLocation, event: str, pre_commit: PreCommitEvents) -> EventReach:
+def _check_manager(location: HookLocation, event: str, pre_commit: PreCommitReader) -> EventReach:
     text = hookfile.read(location.hooks_dir / event)
     top = location.repo.root
     if text is None:
@@ -130,18 +140,17 @@ def _check_manager(location: HookLocation, event: str, pre_commit: PreCommitEven
     )
 
 
-def _read_pre_commit_events(top: Path) -> frozenset[str] | str:
-    """The events at which pre-commit runs us, or why its configuration does not tell."""
+def _read_pre_commit(top: Path) -> PreCommitConfig:
     try:
-        return precommit.configured_events(top)
+        return PreCommitConfig(precommit.configured_events(top))
     except HookError as error:
-        return error.message
+        return PreCommitConfig(problem=error.message)
 
 
-def _check_pre_commit(event: str, configured: frozenset[str] | str) -> EventReach:
-    if isinstance(configured, str):
-        return EventReach(event, reached=False, through=f"pre-commit; {configured}")
-    return _configured_reach(event, "pre-commit", event in configured)
+def _check_pre_commit(event: str, config: PreCommitConfig) -> EventReach:
+    if config.problem:
+        return EventReach(event, reached=False, through=f"pre-commit; {config.problem}")
+    return _configured_reach(event, "pre-commit", event in config.events)
 
 
 def _configured_reach(event: str, through: str, is_configured: bool) -> EventReach:

@@ -1,6 +1,6 @@
-"""Where the shell shim is, and the one line of shell that calls it from a hook.
+"""Finds the shell shim, and renders the one line of shell that calls it from a hook.
 
-The line cannot fail, prints nothing, and leaves stdin to whatever follows it.
+The line cannot fail, prints nothing, and does not read stdin.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _CHECKOUT = Path(__file__).parents[2] / "hooks"
 
 @dataclass(frozen=True)
 class ShimCall:
-    """`standalone` suits a file, or a `hook.<name>.command`, that is ours: git waits for one fork less.
+    """`standalone` is for a file or a `hook.<name>.command` of ours: git waits for one fork less.
 
-    `embedded` suits any sh-like hook: whatever its options, its variables, its traps and its `wait`, they stay apart.
+    `embedded` is for a foreign sh hook: it runs in a subshell, apart from the hook's options, variables, traps and
+    `wait`.
     """
 
     standalone: str
@@ -30,7 +31,7 @@ class ShimCall:
 def find_shim() -> Path:
     """The shim of this installation: inside the wheel, or `hooks/` of a source checkout.
 
-    Raises HookError when the installation lost it.
+    Raises HookError when the installation has none.
     """
     for folder in (_PACKAGED, _CHECKOUT):
         if (folder / _NAME).is_file():
@@ -41,7 +42,7 @@ def find_shim() -> Path:
 
 
 def render_call(event: str, python: str, shim: Path) -> ShimCall:
-    """The line that leaves the request for `event` and starts a worker with `python`."""
+    """The line that writes the request for `event` and starts a worker with `python`."""
     settings = {"event": event, "python": shlex.quote(python), "hook": shlex.quote(str(shim))}
     assignments = " ".join(f"gitindex_{name}={value}" for name, value in settings.items())
     source = '[ ! -r "$gitindex_hook" ] || . "$gitindex_hook"'

@@ -1,7 +1,7 @@
-"""The only process door of the hooks package: start the shim, which starts the detached worker.
+"""Starts processes for the hooks package, and is its only module that does: the shim, which starts the worker.
 
-posix_spawn instead of subprocess: the import alone would cost the foreground more than the work. The shell
-exits as soon as the worker is in the background, so nobody is left with a child to wait for.
+posix_spawn instead of subprocess: importing that would cost a hook more than its work. The shell exits as soon as the
+worker is in the background, so there is no child to wait for.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def run(command: list[str], environ: Mapping[str, str], *, where: Path) -> int:
 
 
 def close_inherited() -> None:
-    """Let go of descriptors that came from whoever ran git: a lock held through one would stay locked."""
+    """Close descriptors inherited from the process that ran git: a lock held through one would stay locked."""
     for number in _inheritable_descriptors():
         with contextlib.suppress(OSError):
             os.close(number)
@@ -49,7 +49,7 @@ def _inheritable_descriptors() -> list[int]:
     """Open descriptors above stderr that would survive an exec."""
     descriptors = []
     for number in (int(name) for name in os.listdir("/dev/fd") if int(name) > 2):
-        with contextlib.suppress(OSError):  # the listing itself held one that is closed by now
+        with contextlib.suppress(OSError):  # the listing used a descriptor that is closed by now
             if os.get_inheritable(number):
                 descriptors.append(number)
     return descriptors

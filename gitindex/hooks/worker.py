@@ -1,9 +1,9 @@
-"""The detached worker: waits until git is quiet, takes the request, brings the index up to HEAD.
+"""The detached worker: waits until git is quiet, takes the request, syncs the index with HEAD.
 
-Order (HK-3): lock, debounce, wait while git is busy, put the request aside, read HEAD and index, unlock, look for
-a fresh request again. A hook leaves its request before it looks at the lock; if it finds a living holder there, that
-holder has not let go, will look afterwards, and sees the request: no second worker is needed, no wake-up lost.
-Does not decide what to index; `_index_once` hands over to `ops.catchup`.
+Order (HK-3): lock, debounce, wait while git is busy, rename the request, read HEAD and index, unlock, check for a new
+request. A hook writes its request before it reads the lock. If it finds a living holder there, that holder has not yet
+released the lock; it checks for requests after releasing it and finds this one. So no second worker is needed and no
+request is lost. Does not decide what to index: `_index_once` calls `ops.syncing.catchup`.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ INDEX_LOCK = "index.lock"
 LEGACY_FILES = (worker_lock.NAME, journal.NAME, *background.LOG_NAMES)
 
 Indexer = Callable[[bool], str]
-"""Index the worktree (True: committed content only) and say in a few words what came of it."""
+"""Index the worktree (True: committed content only) and describe the result in a few words."""
 
 GitOperationFinder = Callable[[], str | None]
-"""What git is in the middle of, or None."""
+"""The git operation that is unfinished, or None."""
 
 
 @dataclass(frozen=True)
 class WorkerTimings:
-    """All the waiting of a worker, in seconds."""
+    """How long a worker waits, in seconds."""
 
     quiet: float = 0.3  # since the last hook, so that a burst of commits is one run
-    burst: float = 3.0  # but a burst that does not end is not waited out
+    burst: float = 3.0  # at most, for a burst that does not end
     poll: float = 0.1
     poll_slow: float = 2.0
     git_busy: float = 600.0  # a rebase stopped at a conflict: its end fires a hook of its own
-    index_lock: float = 10.0  # older than this it is a leftover, and reading does not need it
+    index_lock: float = 10.0  # after this it counts as a leftover; reading does not need it
     writer_busy: float = 600.0
 
 
@@ -63,7 +63,7 @@ def last_run(git_dir: Path) -> WorkerRun | None:
 
 
 def failed_run_message(git_dir: Path) -> str | None:
-    """One line for the next command to show when the background run failed or died and nobody made good since."""
+    """One line for the next command to show when the background run failed or died and no sync succeeded since."""
     run = journal.read(git_dir)
     if (
         run is None
@@ -76,7 +76,7 @@ def failed_run_message(git_dir: Path) -> str | None:
 
 
 def serve_requests(worker: Worker) -> None:
-    """Serve fresh requests until there is none; one that could not be served stays, for the next hook to bring us."""
+    """Serve new requests until none is left; a request that failed stays for the worker of the next hook."""
     while _adopt_request(worker.git_dir):
         with worker_lock.try_worker_lock(worker.git_dir) as acquired:
             if not acquired:
@@ -92,12 +92,12 @@ def _adopt_request(git_dir: Path) -> bool:
 
 
 def _serve(worker: Worker) -> None:
-    """One run under the lock; leaves no request that is fresh and older than this run."""
+    """One run under the lock. No new request from before this run remains: each was served or set aside."""
     run, request = journal.begin(worker.git_dir), None
     try:
         _wait_until_quiet(worker)
         request = hookrequest.take(worker.git_dir)
-        detail = _index_with_lease(worker, request) if request else "nothing asked for"
+        detail = _index_with_lease(worker, request) if request else "no request"
     except (LeaseHeld, TransientGitError) as error:
         _LOG.info("deferred: %s", error.message)
         _defer_request(worker, request)
@@ -118,7 +118,7 @@ def _serve(worker: Worker) -> None:
 
 
 def _index_with_lease(worker: Worker, request: HookRequest) -> str:
-    """Index, waiting for another writer of the same store as long as the pace allows."""
+    """Index; wait for another writer of the same store for at most `writer_busy` seconds."""
     waited, pause = 0.0, worker.timings.poll
     while True:
         try:
@@ -145,7 +145,7 @@ def _wait_until_quiet(worker: Worker) -> None:
 
 
 def _defer_request(worker: Worker, request: HookRequest | None) -> None:
-    """Keep the request unserved, unless a hook fired this very moment: it may have been the last of git's operation."""
+    """Set the request aside, unless a hook fired at this moment: that may be the last hook of git's operation."""
     if request is not None:
         return
     request = hookrequest.take(worker.git_dir)
@@ -165,7 +165,7 @@ def _debounce(worker: Worker) -> None:
 
 
 def _wait_for_git(worker: Worker, reason: str, already_waited: float) -> float:
-    """Poll, ever more slowly, until git does something else than `reason` or the cap is reached."""
+    """Poll with growing pauses until git has left the state `reason` or the cap is reached."""
     cap = worker.timings.index_lock if reason == INDEX_LOCK else worker.timings.git_busy
     waited, pause = 0.0, worker.timings.poll
     while worker.find_git_operation() == reason and already_waited + waited < cap:
@@ -176,7 +176,7 @@ def _wait_for_git(worker: Worker, reason: str, already_waited: float) -> float:
 
 
 def main(path: Path, git_dir: Path) -> None:
-    """The body of the detached process: be unobtrusive, then serve the requests of one worktree."""
+    """The detached process: leave the session, then serve the requests of one worktree."""
     background.detach_process()
     real_git_dir = git_dir.resolve()
     folder.drop_leftovers(real_git_dir, LEGACY_FILES)
@@ -192,18 +192,18 @@ def main(path: Path, git_dir: Path) -> None:
 
 
 def _require_repository(path: Path, git_dir: Path) -> Repo:
-    """The repository a hook fired for. Raises HookError for a work tree that git alone would not find again."""
+    """The repository a hook fired for. Raises HookError for a work tree that git finds only by options."""
     repo = repository.discover(path)
     if repo is None or repo.git_dir != git_dir:
         raise HookError(
-            f"{path} is not the work tree of {git_dir} unless git is told so on its command line",
+            f"{path} is not the work tree of {git_dir} without --work-tree or GIT_WORK_TREE",
             hint="set core.worktree, or put a .git file into the work tree",
         )
     return repo
 
 
 def _index_once(root: Path, commit_only: bool) -> str:
-    """One incremental sync of the real index; imported late, because most workers find the lock taken."""
+    """One incremental sync of the real index; imports late, because most workers find the lock taken."""
     from gitindex import config
     from gitindex.ops.codebase import open_codebase
     from gitindex.ops.syncing.catchup import catch_up

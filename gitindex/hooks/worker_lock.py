@@ -1,6 +1,6 @@
-"""Single flight: at most one worker per worktree and user, by a lock the kernel drops when its holder dies (HK-3).
+"""At most one worker per worktree and user, by a lock that the kernel releases when its holder dies (HK-3).
 
-The holder's process id is in the file while it holds the lock, and is gone before it lets go: hooks read it.
+The holder writes its process id into the file and removes it before it releases the lock; hooks read it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _lock(user_folder: Folder) -> int | None:
 
 
 def _write_holder(descriptor: int, text: str) -> None:
-    """Replace the text; on a full disk hooks see no name and start a worker that finds the lock."""
+    """Replace the text. On a full disk hooks find no id and start a worker, which finds the lock taken."""
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, text.encode(), 0)

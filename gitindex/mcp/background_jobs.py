@@ -1,4 +1,4 @@
-"""Creates and reindexes that run in the background: one per codebase, none blocks another."""
+"""Runs creates and reindexes in background threads, at most one per codebase."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitindex.errors import GitindexError
-from gitindex.store.state_file import IndexingProgress, now
+from gitindex.ops.maintain.rebuild_progress import IndexingProgress, initial_progress, measure_progress, now
 
 
 @dataclass(slots=True)
 class RebuildJob:
-    """A rebuild under way, or how it ended."""
+    """A create or reindex, running or ended."""
 
     root: str
     action: str
     started_at: str = field(default_factory=now)
-    progress: IndexingProgress = field(default_factory=lambda: IndexingProgress(None, "starting", now()))
+    progress: IndexingProgress = field(default_factory=initial_progress)
     answer: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
     def track(self, phase: str, done: int, total: int) -> None:
-        percentage = round(100 * done / total, 1) if total else None
-        self.progress = IndexingProgress(percentage, phase, now())
+        self.progress = measure_progress(phase, done, total)
 
     def to_json(self) -> dict[str, Any]:
         result = "running" if not self.done.is_set() else ("failed" if self.error else "done")
@@ -34,7 +33,7 @@ class RebuildJob:
 
 
 class RebuildJobs:
-    """The jobs of one server."""
+    """The last job of each codebase that one server rebuilt."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,7 +54,7 @@ class RebuildJobs:
     def start(
         self, root: str, action: str, work: Callable[[RebuildJob], dict[str, Any]]
     ) -> tuple[RebuildJob, bool]:
-        """The new job, or the one already running for this root and False."""
+        """Start a job. Returns it and True, or the job that already runs for this root and False."""
         with self._lock:
             previous = self._jobs.get(root)
             if previous is not None and not previous.done.is_set():
@@ -71,7 +70,7 @@ def _run_job(job: RebuildJob, work: Callable[[RebuildJob], dict[str, Any]]) -> N
         job.answer = work(job)
     except GitindexError as error:
         job.error = {"code": error.code, "message": error.message, "hint": error.hint}
-    except Exception as error:  # noqa: BLE001 - a thread's boundary: a defect must reach the agent, not vanish
+    except Exception as error:  # noqa: BLE001 - the end of a thread: the agent must see a defect
         job.error = {"code": "defect", "message": f"{type(error).__name__}: {error}", "hint": None}
     finally:
         job.done.set()

@@ -1,7 +1,7 @@
-"""What a long-lived process does about memory that glibc keeps for itself; nothing where there is no glibc.
+"""Makes glibc return free memory to the system in a long-lived process; does nothing without glibc.
 
-Calls run in many threads, and glibc gives each of up to eight per core an arena of its own: what one sync frees in one
-arena is no use to the next sync in another.
+Calls run in many threads, and glibc gives threads separate arenas, up to eight per core: memory that one sync frees
+in its arena cannot serve the next sync in another.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import ctypes
 from functools import lru_cache
 
-_M_ARENA_MAX = -8  # of malloc.h
+_M_ARENA_MAX = -8  # mallopt parameter, from malloc.h
 _MAX_ARENAS = 2
 
 
 def limit_arenas() -> None:
-    """Share arenas between threads. Counts for arenas that do not exist yet, so call it before threads start."""
+    """Make threads share arenas. Has no effect on existing arenas, so call it before threads start."""
     libc = _load_glibc()
     if libc is not None:
         libc.mallopt(_M_ARENA_MAX, _MAX_ARENAS)
 
 
 def trim_heap() -> None:
-    """Return free memory to the system: a sync needs a lot of it, and the next one may be hours away."""
+    """Return free memory to the system: a sync needs a lot, and the next one may be hours later."""
     libc = _load_glibc()
     if libc is not None:
         libc.malloc_trim(0)

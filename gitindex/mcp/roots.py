@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from gitindex.config import Environment
-from gitindex.errors import GitindexError, NotAllowed
-from gitindex.git.repo import discover
+from gitindex.errors import NotAllowed
 from gitindex.model.foreign import quote_argument
-from gitindex.store import stores
-from gitindex.store.layout import root_hash
+from gitindex.ops.discovery import find_worktree_root
+from gitindex.ops.maintain.store_inventory import has_store
 from gitindex.userconfig import FILE_NAME
 
-_FIRST_USER_ID = 1000  # below are accounts of services, some with homes such as /usr/sbin
+_FIRST_USER_ID = 1000  # smaller ids are accounts of services, some with homes such as /usr/sbin
 
 
 class AllowedRoots:
@@ -34,7 +34,7 @@ class AllowedRoots:
         self._start = _real_path(start)
 
     def require_allowed(self, path: Path) -> Path:
-        """`path` with its links resolved, if something allowed holds it. Asks git about the start directory at most.
+        """`path` with its links resolved, if it lies in an allowed directory. Runs git in the start directory at most.
 
         Raises NotAllowed.
         """
@@ -52,10 +52,7 @@ class AllowedRoots:
 
     def is_indexed(self, root: Path) -> bool:
         """Is there an index of this very root, with whatever settings it was made?"""
-        root_part = f"__{root_hash(root)}__"
-        return any(
-            root_part in layout.id and layout.state.exists() for layout in stores.list_layouts(self._home)
-        )
+        return has_store(self._home, root)
 
     @property
     def _home(self) -> Path:
@@ -83,23 +80,21 @@ class AllowedRoots:
     @cached_property
     def _start_repository(self) -> Path | None:
         """The repository that the server was started in."""
-        with suppress(GitindexError):  # one that git refuses is nobody's start
-            repo = discover(self._start)
-            if repo is not None and not repo.bare and not is_private(repo.root):
-                return repo.root
-        return None
+        root = find_worktree_root(self._start)  # None for a repository that git refuses: it is not allowed
+        return None if root is None or is_private(root) else root
 
     def _not_allowed_error(self, path: Path) -> NotAllowed:
         config_file = self._home / FILE_NAME
         if is_private(path):
             return NotAllowed(
-                f"{path} is a home directory or holds one: it is neither indexed nor searched over MCP",
+                f"{path} is a home directory or holds one: MCP neither indexes nor searches it",
                 hint="name one project in it",
             )
         bases = ", ".join(str(base) for base in dict.fromkeys(self._allowed_bases())) or "no directory"
         return NotAllowed(
             f"this server does not answer for {path}, only for {bases} and for codebases that have an index",
-            hint=f"add the directory to roots under [mcp] in {quote_argument(str(config_file))}, or start the server in it",
+            hint=f"add the directory to roots under [mcp] in {quote_argument(str(config_file))}, "
+            "or start the server in it",
         )
 
 
@@ -110,26 +105,35 @@ def is_private(path: Path) -> bool:
 
 
 def _list_homes() -> list[Path]:
-    """The homes of this user, by variable and by account, and of the other people with an account here."""
-    people = [home for uid, home in _list_accounts() if uid == os.getuid() or uid >= _FIRST_USER_ID]
+    """The homes of this user, by HOME and by account, and of the other people with an account here."""
+    people = [
+        account.home
+        for account in _list_accounts()
+        if account.uid == os.getuid() or account.uid >= _FIRST_USER_ID
+    ]
     return [*people, _real_path(Path(os.path.expanduser("~")))]
 
 
 def _is_home(path: Path) -> bool:
-    """Accounts of a directory service are not listed: the owner and the namesake of a directory are asked for."""
+    """Directory services do not list their accounts: look up the owner of `path` and the account of its name."""
     home_names: set[str] = set()
     with suppress(KeyError, OSError):
         home_names.add(pwd.getpwuid(path.stat().st_uid).pw_dir)
     with suppress(KeyError, ValueError):
         home_names.add(pwd.getpwnam(path.name).pw_dir)
     homes = {_real_path(Path(name)) for name in home_names if name}
-    return path in homes or any(path == home for _, home in _list_accounts())
+    return path in homes or any(path == account.home for account in _list_accounts())
+
+
+class Account(NamedTuple):
+    uid: int
+    home: Path
 
 
 @lru_cache(maxsize=1)
-def _list_accounts() -> tuple[tuple[int, Path], ...]:
-    """User number and home of every account that the system lists; asked for once, a listing may be long."""
-    return tuple((account.pw_uid, _real_path(Path(account.pw_dir or "/"))) for account in pwd.getpwall())
+def _list_accounts() -> tuple[Account, ...]:
+    """Every account that the system lists; read once, because the listing may be long."""
+    return tuple(Account(entry.pw_uid, _real_path(Path(entry.pw_dir or "/"))) for entry in pwd.getpwall())
 
 
 def _real_path(path: Path) -> Path:

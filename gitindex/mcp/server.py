@@ -1,8 +1,8 @@
 """The MCP server over stdio: the only module that knows the SDK.
 
-Starting needs no index and loads nothing that indexes or searches; the first call does. Calls run in threads, so a
-slow one holds up nobody, the end of the server included: once stdin is closed, calls under way get a moment and no
-more (EN-8). Protocol errors are for the protocol: whatever a tool has to say, it says as JSON.
+The server starts without an index and without the modules that index or search; the first call loads them. Calls run
+in threads, so that a slow call delays neither other calls nor the end of the server: once stdin is closed, running
+calls get a second and no more (EN-8). A failing tool answers with JSON; protocol errors are for protocol mistakes.
 """
 
 from __future__ import annotations
@@ -30,18 +30,20 @@ if TYPE_CHECKING:
     from gitindex.mcp.tools import Tools
 
 _THREADS = 32
-_CALL_GRACE_SECONDS = 1.0  # for calls under way when the client goes; it kills what lingers
-_EXIT_GRACE_SECONDS = 5.0  # for everything else then, such as answers that nobody takes out of the pipe
+_CALL_GRACE_SECONDS = (
+    1.0  # for running calls when the client disconnects; clients kill servers that stay longer
+)
+_EXIT_GRACE_SECONDS = 5.0  # for the rest, such as answers in a pipe that nobody reads
 _INSTRUCTIONS = (
-    "An index of code bound to git commits. Every answer is one JSON object with a status. not_ready: try again after "
-    "retryAfterMs. not_indexed or requires_reindex: hints name the manage_index call that helps. not_allowed: this "
+    "A code index bound to git commits. Every answer is one JSON object with a status. not_ready: try again after "
+    "retryAfterMs. not_indexed or requires_reindex: hints name the manage_index call to make. not_allowed: this "
     "server does not answer for that directory; only the user can change that. Answers carry "
-    "freshness, coverage and trust; precision says what a hit is worth: semantic, syntactic or text."
+    "freshness, coverage and trust; precision says how a hit was proven: semantic, syntactic or text."
 )
 
 
 class Service:
-    """Calls in, texts out."""
+    """Runs tool calls and renders their answers as text."""
 
     def __init__(self, environment: Environment, default: Path) -> None:
         self._environment = environment
@@ -55,7 +57,7 @@ class Service:
 
     @property
     def is_busy(self) -> bool:
-        """Does a create or reindex go on in the background?"""
+        """Whether a create or reindex runs in the background."""
         return "tools" in self.__dict__ and self.tools.jobs.has_running()
 
     def call(self, name: str, arguments: dict[str, Any]) -> render.ToolText:
@@ -65,7 +67,7 @@ class Service:
             )
         except GitindexError as problem:
             return render.render_error(problem)
-        except Exception as problem:  # noqa: BLE001 - the boundary: a defect is told as such, the server lives on
+        except Exception as problem:  # noqa: BLE001 - the boundary: report the defect and keep serving
             return render.render_defect(problem)
 
 
@@ -82,7 +84,7 @@ def build(service: Service, threads: CallThreads) -> Server[Any]:
                 GitindexError(f"no tool {params.name!r}; there are: {tool_names}")
             )
             return _to_result(unknown_tool)
-        async with import_lock:  # imports happen once, not in twenty threads at a time
+        async with import_lock:  # the first call imports the modules; parallel calls wait for it
             await threads.run(lambda: service.tools)
         return _to_result(await threads.run(partial(service.call, params.name, params.arguments or {})))
 
@@ -108,8 +110,8 @@ def serve(environment: Environment, default: Path) -> None:
         return threads.wait_until_idle(_CALL_GRACE_SECONDS) and not service.is_busy
 
     if not anyio.run(run):
-        # A thread deep in an engine survives no orderly end of the interpreter. What it was writing is unpublished,
-        # as after a crash (SN-4).
+        # A thread inside an engine would crash an orderly end of the interpreter. What it was writing stays
+        # unpublished, as after a crash (SN-4).
         sys.stderr.flush()
         os._exit(0)
 

@@ -1,6 +1,6 @@
-"""Tool calls in threads that nobody has to wait for: a server whose client is gone ends, whatever a call is doing.
+"""Runs tool calls in daemon threads: a server whose client has gone can end while a call still runs.
 
-The worker threads of the event loop's library are joined at the end of the process, so one long call would keep it.
+The event loop's own worker threads are joined at the end of the process, so one long call would keep it alive.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ R = TypeVar("R")
 
 
 class CallThreads:
-    """At most `most` calls at once; further ones wait for their turn."""
+    """At most `max_calls` calls at once; further calls wait for a free slot."""
 
     def __init__(self, max_calls: int) -> None:
         self._slots = asyncio.Semaphore(max_calls)
         self._running: set[threading.Thread] = set()
 
     async def run(self, work: Callable[[], R]) -> R:
-        """The result of `work`; when the awaiting task is cancelled, the thread is left to itself."""
+        """The result of `work`. When the awaiting task is cancelled, the thread runs on and its result is dropped."""
         async with self._slots:
             future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
             thread = threading.Thread(
@@ -35,7 +35,7 @@ class CallThreads:
             return await future
 
     def wait_until_idle(self, seconds: float) -> bool:
-        """Give running calls a moment to end; False when one of them did not."""
+        """Wait at most `seconds` for running calls to end; False when one of them still runs."""
         deadline = monotonic() + seconds
         for thread in list(self._running):
             thread.join(max(0.0, deadline - monotonic()))
@@ -44,13 +44,13 @@ class CallThreads:
     def _run_call(self, work: Callable[[], R], future: asyncio.Future[R]) -> None:
         try:
             _deliver(future, partial(future.set_result, work()))
-        except Exception as error:  # noqa: BLE001 - carried to the task that waits for it
+        except Exception as error:  # noqa: BLE001 - raised again in the task that awaits it
             _deliver(future, partial(future.set_exception, error))
         finally:
             self._running.discard(threading.current_thread())
 
 
 def _deliver(future: asyncio.Future[R], settle: Callable[[], None]) -> None:
-    """In the thread of the loop, unless nobody waits any more."""
+    """Settle the future in the loop's thread, unless the task was cancelled."""
     with suppress(RuntimeError):  # the loop is closed: the client is gone
         future.get_loop().call_soon_threadsafe(lambda: None if future.done() else settle())

@@ -9,15 +9,15 @@ from gitindex.errors import UsageError
 
 _PATH = {
     "type": "string",
-    "description": "Any path inside the codebase; default: the codebase the server was started in. Others are answered "
-    "for when they have an index or the user allowed their directory.",
+    "description": "Any path inside the codebase; default: the codebase the server was started in. The server "
+    "answers for another codebase if it has an index or the user allowed its directory.",
 }
 _STALE = {
     "type": "boolean",
     "description": "While a rebuild runs, answer from the last good snapshot instead of not_ready.",
 }
-_DEBUG = {"type": "boolean", "description": "A not_ready answer tells of the completion proof."}
-_SYNC = {"type": "boolean", "description": "Index what changed first, where there is an index."}
+_DEBUG = {"type": "boolean", "description": "Add the completion proof to a not_ready answer."}
+_SYNC = {"type": "boolean", "description": "Sync before answering, if there is an index."}
 _READ = {"path": _PATH, "allowStale": _STALE, "sync": _SYNC, "debug": _DEBUG}
 _FILE = {
     "type": "string",
@@ -35,7 +35,7 @@ class ToolSpec(NamedTuple):
 
     @property
     def is_read_only(self) -> bool:
-        """A tool that can be told to sync first writes an index, however rarely it is told so."""
+        """A tool with a `sync` option can write an index, so it is not read-only."""
         return not self.destructive and "sync" not in self.properties
 
     def input_schema(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ TOOLS: tuple[ToolSpec, ...] = (
                 "maxLength": 100_000,
                 "description": "Words, an identifier, a pattern, or pasted text.",
             },
-            "mode": _choice_schema("How to search.", "hybrid", "lexical", "semantic", "symbol", "regex"),
+            "mode": _choice_schema("Retrieval mode.", "hybrid", "lexical", "semantic", "symbol", "regex"),
             "files": {
                 "type": "boolean",
                 "description": "Tests, pages and settings count no less than code: what a change that the query "
@@ -77,7 +77,7 @@ TOOLS: tuple[ToolSpec, ...] = (
                 "type": "boolean",
                 "description": "List passages one by one instead of files with their places.",
             },
-            "limit": _integer_schema("Most hits.", 1, 200),
+            "limit": _integer_schema("Maximum number of hits.", 1, 200),
             "globs": {**_TEXTS, "description": "Only paths that match one of these patterns."},
             "languages": {**_TEXTS, "description": "Only these languages."},
             "kinds": {**_TEXTS, "description": "Only these kinds of symbols."},
@@ -92,23 +92,23 @@ TOOLS: tuple[ToolSpec, ...] = (
         "find_symbol",
         "Definitions by name, qualified name (Outer.inner) or position (FILE:LINE:COL).",
         {
-            "name": {"type": "string", "minLength": 1, "description": "What is defined."},
-            "limit": _integer_schema("Most results.", 1, 1000),
+            "name": {"type": "string", "minLength": 1, "description": "A name, qualified name or position."},
+            "limit": _integer_schema("Maximum number of definitions.", 1, 1000),
             **_READ,
         },
         ("name",),
     ),
     ToolSpec(
         "find_references",
-        "References to a name or to what stands at FILE:LINE:COL. Occurrences that only share the name are listed "
-        "apart as candidates.",
+        "References to a name or to the symbol at FILE:LINE:COL. Occurrences that only share the name are listed "
+        "separately as candidates.",
         {
             "target": {
                 "type": "string",
                 "minLength": 1,
                 "description": "A name, or FILE:LINE:COL (1-based).",
             },
-            "limit": _integer_schema("Most references.", 1, 10_000),
+            "limit": _integer_schema("Maximum number of references.", 1, 10_000),
             **_READ,
         },
         ("target",),
@@ -117,17 +117,19 @@ TOOLS: tuple[ToolSpec, ...] = (
     ToolSpec(
         "call_graph",
         "Callers or callees of one definition. Edges were decided by scope, import or exact facts; calls that only "
-        "share a name stand apart as candidateEdges.",
+        "share a name are listed separately as candidateEdges.",
         {
             "symbol": {
                 "type": "string",
                 "minLength": 1,
                 "description": "A name, symbol id, FILE#NAME or FILE:LINE:COL.",
             },
-            "direction": _choice_schema("Whom to follow.", "callers", "callees"),
-            "depth": _integer_schema("How far.", 1, 8),
-            "format": _choice_schema("Add a drawing.", "json", "text", "mermaid", "dot"),
-            "noteLimit": _integer_schema("Most notes.", 0, 1000),
+            "direction": _choice_schema("Direction to follow.", "callers", "callees"),
+            "depth": _integer_schema("Maximum number of steps.", 1, 8),
+            "format": _choice_schema(
+                "Format of the graph; all but json add a rendering.", "json", "text", "mermaid", "dot"
+            ),
+            "noteLimit": _integer_schema("Maximum number of remarks (`notes`).", 0, 1000),
             **_READ,
         },
         ("symbol",),
@@ -137,17 +139,17 @@ TOOLS: tuple[ToolSpec, ...] = (
         "Files that a file imports, or that import it.",
         {
             "file": _FILE,
-            "direction": _choice_schema("Which way.", "imports", "importers"),
-            "depth": _integer_schema("How far.", 1, 8),
+            "direction": _choice_schema("Direction to follow.", "imports", "importers"),
+            "depth": _integer_schema("Maximum number of steps.", 1, 8),
             **_READ,
         },
     ),
     ToolSpec(
         "repo_map",
-        "The definitions that the codebase leans on most, within a token budget.",
+        "The most referenced definitions of the codebase, within a token budget.",
         {
-            "tokens": _integer_schema("The budget.", 1, 100_000),
-            "focus": {**_TEXTS, "description": "Files to draw the map towards."},
+            "tokens": _integer_schema("Token budget.", 1, 100_000),
+            "focus": {**_TEXTS, "description": "Files whose dependencies the map should prefer."},
             **_READ,
         },
     ),
@@ -156,28 +158,28 @@ TOOLS: tuple[ToolSpec, ...] = (
         "What the value of a variable at a line depends on, or what depends on it, within one function.",
         {
             "file": _FILE,
-            "line": _integer_schema("1-based.", 1, 10_000_000),
+            "line": _integer_schema("Line, 1-based.", 1, 10_000_000),
             "name": {"type": "string", "minLength": 1, "description": "The variable."},
-            "direction": _choice_schema("Which way.", "backward", "forward", "both"),
+            "direction": _choice_schema("Direction to follow.", "backward", "forward", "both"),
             **_READ,
         },
         ("line", "name"),
     ),
     ToolSpec(
         "read_file",
-        "Lines of a file as indexed, and whether the working tree still says the same.",
+        "Lines of a file as indexed, and whether the working tree still holds the same text.",
         {
             "file": _FILE,
             "startLine": _integer_schema("First line, 1-based.", 1, 10_000_000),
             "endLine": _integer_schema("Last line, inclusive.", 1, 10_000_000),
-            "worktree": {"type": "boolean", "description": "The text as it is now instead of as indexed."},
+            "worktree": {"type": "boolean", "description": "Read the working tree instead of the index."},
             **_READ,
         },
     ),
     ToolSpec(
         "file_state",
-        "What may be believed of files right now: freshness and certainty of the exact facts about each, and the gate "
-        "for editing all of them on the strength of it (allowed, needs_decision, blocked) with what to run first.",
+        "Whether the index is fresh enough to edit files safely: freshness and certainty of the exact facts about each "
+        "file, and one gate for all of them (allowed, needs_decision, blocked) with the commands to run first.",
         {
             "files": {
                 **_TEXTS,
@@ -188,12 +190,12 @@ TOOLS: tuple[ToolSpec, ...] = (
     ),
     ToolSpec(
         "manage_index",
-        "Create, reindex, sync, look at (status) or delete (clear) the index of a codebase. create and reindex run "
+        "Create, reindex, sync, inspect (status) or delete (clear) the index of a codebase. create and reindex run "
         "in the background unless wait is true.",
         {
-            "action": _choice_schema("What to do.", "create", "reindex", "sync", "status", "clear"),
+            "action": _choice_schema("Action.", "create", "reindex", "sync", "status", "clear"),
             "path": _PATH,
-            "wait": {"type": "boolean", "description": "Answer only when create or reindex is done."},
+            "wait": {"type": "boolean", "description": "Wait until create or reindex is done."},
         },
         ("action",),
         destructive=True,
@@ -236,13 +238,13 @@ def _find_flaw(schema: Mapping[str, Any], value: Any) -> str:
         return _find_text_flaw(schema, value)
     if kind == "array":
         flaws = [_find_flaw(schema["items"], item) for item in value]
-        return next((f"holds something that {flaw}" for flaw in flaws if flaw), "")
+        return next((f"has an item that {flaw}" for flaw in flaws if flaw), "")
     return ""
 
 
 def _find_text_flaw(schema: Mapping[str, Any], value: str) -> str:
     if "\0" in value or any(0xD800 <= ord(character) <= 0xDFFF for character in value):
-        return "holds a character that no text has"
+        return "holds a character that is not valid text"
     if len(value) < schema.get("minLength", 0):
         return "must not be empty"
     if len(value) > schema.get("maxLength", 10_000):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gitindex.errors import GitError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
-from gitindex.git.objects import open_objects
+from gitindex.git.object_reader import open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import blob_id
 from gitindex.model.records import FileRecord

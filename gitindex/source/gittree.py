@@ -14,7 +14,8 @@ from typing import NamedTuple, Self
 
 from gitindex.errors import GitDamaged, TransientGitError
 from gitindex.files.safeopen import Root
-from gitindex.git.objects import Blob, Objects, TreeEntry, open_objects
+from gitindex.git.object_reader import open_objects
+from gitindex.git.objects import Blob, Objects, TreeEntry
 from gitindex.git.repo import Head, Repo, read_head, resolve
 from gitindex.git.status import UNLISTABLE, PendingStatus, WorktreeStatus
 from gitindex.model.manifest import GitState

@@ -88,8 +88,8 @@ def test_a_killed_worker_is_told_of_until_it_is_made_good(repo: GitRepo) -> None
     told = gitindex("hooks", "status", cwd=repo.root).stdout
     assert "was killed\nnext: gitindex sync" in told
     gitindex("sync", cwd=repo.root)
-    assert "was killed\nmade good since" in gitindex("hooks", "status", cwd=repo.root).stdout
-    assert "made good since" in gitindex("status", cwd=repo.root).stdout
+    assert "was killed\na later sync succeeded" in gitindex("hooks", "status", cwd=repo.root).stdout
+    assert "a later sync succeeded" in gitindex("status", cwd=repo.root).stdout
 
 
 def _status(repo: GitRepo) -> dict[str, dict[str, str]]:

@@ -9,14 +9,14 @@ from tests.house.graph import REPOSITORY
 
 INTRO = r"""# Command line
 
-Written by `python -m tests.house.reference` from the commands' own help; a test compares.
+`python -m tests.house.reference` writes this page from the help of the commands; a test compares the two.
 
 Every command takes `--path DIR` (any path inside the codebase, default: the current directory) and `--json` (one JSON
-object on stdout, nothing else there; progress and messages go to stderr). Exit codes: [exit-codes.md](exit-codes.md).
-Only the options of each command's own are listed below.
+object on stdout and nothing else; progress and messages go to stderr). Exit codes: [exit-codes.md](exit-codes.md).
+The tables below list the other options of each command.
 
 On a terminal, text longer than the screen goes through `$GITINDEX_PAGER`, `$PAGER` or `less`, as with git; `gitindex
---no-pager COMMAND` writes it straight out. Pipes, files and `--json` never meet a pager.
+--no-pager COMMAND` writes it to the terminal. Pipes, files and `--json` never use a pager.
 
 A first session:
 

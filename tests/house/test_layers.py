@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import tomllib
+from copy import deepcopy
 
 import pytest
 from importlinter.cli import lint_imports
+from importlinter.contracts.acyclic_siblings import AcyclicSiblingsContract
+from importlinter.contracts.forbidden import ForbiddenContract
+from importlinter.contracts.layers import LayersContract
+from importlinter.domain.contract import Contract
 
 from tests.house.graph import REPOSITORY, importers, imports, sources
 
@@ -43,6 +49,8 @@ MAY_READ_SEGMENTS = (
     "gitindex.indexing",
 )
 READERS = {"Facts", "LexicalIndex", "open_table", "batches", "vectors", "read_marker"}
+# Below `ops`, yet for everybody: values, settings, and how a process of ours is started.
+VALUES = {"config", "userconfig", "model", "child", "errors"}
 # Decisions without IO: bytes and values in, values out.
 PURE = (
     "files.policy",
@@ -63,6 +71,55 @@ def test_imports_point_down(monkeypatch: pytest.MonkeyPatch):
     """The layers contract of pyproject.toml, lazy imports counted."""
     monkeypatch.chdir(REPOSITORY)
     assert lint_imports(config_filename="pyproject.toml", no_cache=True) == 0
+
+
+def contract(name: str) -> Contract:
+    """A contract of pyproject.toml, as import-linter makes it."""
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    found = next(item for item in settings["contracts"] if item["name"] == name)
+    options = {key: str(value) if isinstance(value, bool) else value for key, value in found.items()}
+    kinds = {kind.type_name: kind for kind in (ForbiddenContract, LayersContract, AcyclicSiblingsContract)}
+    return kinds[options["type"]](
+        name=name, session_options={"root_packages": ["gitindex"]}, contract_options=options
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "importer", "imported"),
+    [
+        ("imports point down", "gitindex.store.atomic", "gitindex.ops.codebase"),
+        ("imports point down", "gitindex.hooks.worker", "gitindex.cli.output"),
+        ("the command line and MCP call ops", "gitindex.cli.cmd_gc", "gitindex.lifecycle.gc"),
+        ("the command line and MCP call ops", "gitindex.cli.cmd_search", "gitindex.search.rank"),
+        ("the command line and MCP call ops", "gitindex.cli.command", "gitindex.git.repo"),
+        ("the command line and MCP call ops", "gitindex.cli.cmd_status", "gitindex.indexing.plan"),
+        ("the command line and MCP call ops", "gitindex.cli.cmd_refresh", "gitindex.semantic.process"),
+        ("the command line and MCP call ops", "gitindex.mcp.roots", "gitindex.store.stores"),
+        ("the command line and MCP call ops", "gitindex.mcp.server", "gitindex.gate"),
+        ("no cycles", "gitindex.git.objects", "gitindex.git.objects_cli"),
+        ("no cycles", "gitindex.model.paths", "gitindex.store.layout"),
+        ("no cycles in ops", "gitindex.ops.codebase", "gitindex.ops.syncing.sync"),
+        ("no cycles in ops", "gitindex.ops.maintain.store_inventory", "gitindex.ops.maintain.collect"),
+    ],
+)
+def test_a_breach_is_caught(name: str, importer: str, imported: str):
+    """Each contract holds for the package as it is, and fails with one wrong import more."""
+    graph = deepcopy(imports())
+    assert {importer, imported} <= graph.modules
+    assert not graph.direct_import_exists(importer=importer, imported=imported)
+    assert contract(name).check(deepcopy(graph), verbose=False).kept
+    graph.add_import(importer=importer, imported=imported, line_number=1, line_contents="")
+    assert not contract(name).check(graph, verbose=False).kept
+
+
+def test_every_package_below_ops_is_forbidden_to_the_front_ends():
+    """A new package below `ops` is named in the contract, or among the values that everybody may import."""
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    contracts = {item["name"]: item for item in settings["contracts"]}
+    layers = contracts["imports point down"]["layers"]
+    below = {name for layer in layers[layers.index("ops") + 1 :] for name in layer.split(" | ")}
+    forbidden = contracts["the command line and MCP call ops"]["forbidden_modules"]
+    assert below - {name.removeprefix("gitindex.") for name in forbidden} == VALUES
 
 
 @pytest.mark.parametrize("package", DOORS)

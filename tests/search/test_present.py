@@ -118,9 +118,9 @@ def test_the_line_tells_whether_dirty_files_are_indexed(indexed: GitRepo):
     assert line() == "2 dirty files"
     harness.index(indexed.root)
     indexed.git("checkout", "-q", "b.py")
-    assert line() == "1 dirty file, indexed, 1 change since taken back"
+    assert line() == "1 dirty file, indexed, 1 indexed change since reverted"
     indexed.git("checkout", "-q", "c.py")
-    assert line() == "2 changes since taken back"
+    assert line() == "2 indexed changes since reverted"
     harness.index(indexed.root)
     assert line() == ""
 

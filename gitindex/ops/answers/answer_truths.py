@@ -27,7 +27,7 @@ class IndexFreshness:
     dirty_indexed: bool  # the snapshot was made from a dirty tree
     problem: str = ""  # why nothing was compared: git could not say
     dirty_current: int = 0  # of the dirty files, those whose present bytes are indexed
-    dirty_gone: int = 0  # files indexed with changes that were taken back since
+    dirty_gone: int = 0  # files indexed with changes that were reverted since
     scanned: str = ""  # the snapshot was made by scanning the files, because git failed so (C-1)
     next: str = ""  # what to run about `problem` or `scanned`
 
@@ -194,7 +194,7 @@ def _freshness_text(freshness: IndexFreshness) -> str:
         remarks.append(_dirty_text(freshness.dirty_files, freshness.dirty_current))
     if freshness.dirty_gone:
         remarks.append(
-            f"{freshness.dirty_gone:,} change{'' if freshness.dirty_gone == 1 else 's'} since taken back"
+            f"{freshness.dirty_gone:,} indexed change{'' if freshness.dirty_gone == 1 else 's'} since reverted"
         )
     return indexed + (f" ({', '.join(remarks)})" if remarks else "")
 

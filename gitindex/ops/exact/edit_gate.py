@@ -19,7 +19,7 @@ from typing import Any
 from gitindex.errors import NotARepository, UsageError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
-from gitindex.git.objects import open_objects
+from gitindex.git.object_reader import open_objects
 from gitindex.git.repo import Head, Repo, read_head
 from gitindex.git.status import list_dirty
 from gitindex.indexing.extractionpool import extract_file

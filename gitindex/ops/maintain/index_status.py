@@ -8,7 +8,7 @@ from typing import Any
 
 from gitindex import gate
 from gitindex.errors import GitindexError, IncompatibleVersion, IntegrityError
-from gitindex.indexing.plan import Plan
+from gitindex.indexing.plan import FAILURE_HINT, Plan
 from gitindex.model import versions
 from gitindex.model.manifest import GitState
 from gitindex.ops.answers.answer_truths import assess_truth
@@ -19,6 +19,7 @@ from gitindex.store import state_file
 from gitindex.userconfig import FILE_NAME
 from gitindex.view.snapshot import SnapshotView, open_active
 
+BLOCKED_HINT = FAILURE_HINT  # the next step when files that changed block a sync
 _MAX_LISTED = 20
 
 

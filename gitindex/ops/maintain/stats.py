@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from gitindex import gate
 from gitindex.lifecycle import maintenance_due
 from gitindex.model.manifest import Artifact, Manifest
 from gitindex.ops.codebase import Codebase
@@ -16,7 +17,13 @@ from gitindex.view.snapshot import SnapshotView
 _LAYERS = {"tables": "tables/", "facts": "segments/", "lexical": "lexical/", "snapshots": "snapshots/"}
 
 
-def stats(codebase: Codebase, view: SnapshotView) -> dict[str, Any]:
+def stats(codebase: Codebase) -> dict[str, Any]:
+    """Raises Gated when the index cannot answer now."""
+    with gate.open_gated(codebase) as view:
+        return _measure(codebase, view)
+
+
+def _measure(codebase: Codebase, view: SnapshotView) -> dict[str, Any]:
     manifest = view.manifest
     sizes = {name: _sum_sizes(manifest.artifacts(), prefix) for name, prefix in _LAYERS.items()}
     syncs = log.read_entries(codebase.layout, "sync")

@@ -18,7 +18,7 @@ from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.ops.syncing.sync_report import SyncReport
 from gitindex.store import lease, ownership, state_file, steps, stores
-from gitindex.store.layout import builds_dir
+from gitindex.store.layout import builds_dir, root_hash
 from gitindex.store.stores import StoreInfo
 from gitindex.view.snapshot import SnapshotView, open_active
 
@@ -34,6 +34,12 @@ def list_stores(environment: Environment) -> list[StoreInfo]:
             stores.describe_store(layout, _store_mode(environment)) for layout in stores.list_layouts(home)
         )
     ]
+
+
+def has_store(home: Path, root: Path) -> bool:
+    """Is there an index of this very root, with whatever settings it was made?"""
+    root_part = f"__{root_hash(root)}__"
+    return any(root_part in layout.id and layout.state.exists() for layout in stores.list_layouts(home))
 
 
 def _store_mode(environment: Environment) -> str:

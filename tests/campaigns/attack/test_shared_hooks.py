@@ -130,7 +130,7 @@ def test_a_planted_folder(
     assert untouched(secrets)
     assert not hooked.runs()
     told = run(sys.executable, "-P", "-m", "gitindex", "hooks", "status", cwd=hooked.repo.root).stdout
-    assert "leave no requests there; remove it" in told
+    assert "write requests there; remove it" in told
 
 
 def test_notes_and_journals_of_others_are_not_believed(hooked: Hooked) -> None:

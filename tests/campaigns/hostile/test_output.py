@@ -55,7 +55,7 @@ def test_a_failing_stdout_is_named(arguments: tuple[str, ...], line: str, why: s
     assert code == 1
     assert told.splitlines() == [
         f"gitindex: cannot write the answer to stdout: {why}",
-        "  next: send stdout somewhere else",
+        "  next: redirect stdout to another file",
     ]
 
 
