@@ -84,8 +84,8 @@ def merge(path: Path, environment: Environment, folders: Sequence[Path], rev: st
                     writer_lease,
                     snapshot_id,
                     _stage(codebase, merged, parts, folder),
-                    view.verifier,
-                    _make_compose(merged, codebase, writer_lease.epoch),
+                    verifier=view.verifier,
+                    compose=_make_compose(merged, codebase, writer_lease.epoch),
                 )
     return MergeReport(
         status="ok",

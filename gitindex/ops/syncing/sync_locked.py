@@ -266,4 +266,6 @@ def _publish(run: SyncRun, outcome: WriteResult, seconds: dict[str, float]) -> M
             semantic=parent.semantic if parent else (),
         )
 
-    return publish.publish(codebase.layout, run.lease, run.snapshot_id, outcome.staged, verifier, compose)
+    return publish.publish(
+        codebase.layout, run.lease, run.snapshot_id, outcome.staged, verifier=verifier, compose=compose
+    )
