@@ -12,14 +12,13 @@ from typing import NamedTuple
 
 from gitindex.extract.words import terms_and_compounds
 from gitindex.lifecycle.tiers import SegmentUsage
-from gitindex.model.manifest import Segment
 from gitindex.model.rows import Chunk
 from gitindex.model.settings import MAX_SYNC_BYTES
 from gitindex.model.versions import CHUNKER_VERSION
 from gitindex.segment import lexical_index, scipmerge
 from gitindex.segment.lexical_index import LexicalWriter
 from gitindex.segment.writer import SegmentWriter
-from gitindex.view.snapshot import EXACT_KIND, SnapshotView
+from gitindex.view.snapshot import EXACT_KIND, SnapshotView, exact_artifacts
 
 
 class DocumentCounts(NamedTuple):
@@ -99,11 +98,7 @@ def _count_documents(view: SnapshotView) -> dict[int, DocumentCounts]:
 
 def _exact_segment_indexes(view: SnapshotView) -> list[int]:
     """The segments that have a scip file, in the order in which `view.scip` numbers those files."""
-    return [index for index, segment in enumerate(view.manifest.segments) if _has_exact_facts(segment)]
-
-
-def _has_exact_facts(segment: Segment) -> bool:
-    return any(artifact.path.endswith("/scip.sqlite") for artifact in segment.artifacts)
+    return [index for index, segment in enumerate(view.manifest.segments) if exact_artifacts(segment)]
 
 
 # -- runs ----------------------------------------------------------------------------------------------

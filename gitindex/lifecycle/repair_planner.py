@@ -12,7 +12,7 @@ from gitindex.indexing.compose import compute_counts
 from gitindex.lifecycle.check import find_damaged_artifacts, find_inconsistencies
 from gitindex.model.manifest import Manifest, Segment
 from gitindex.store.layout import Layout
-from gitindex.view.snapshot import SnapshotView
+from gitindex.view.snapshot import SnapshotView, exact_artifacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,7 @@ def _find_lost_paths(view: SnapshotView, segment_paths: Mapping[str, set[str]]) 
 def _reset_exact_inputs(manifest: Manifest, repair_plan: RepairPlan) -> tuple[Mapping[str, Any], ...]:
     """If documents were lost, mark no context as refreshed, so that the next refresh writes what is missing."""
     dropped = [segment for segment in manifest.segments if segment.id in repair_plan.segments]
-    documents_lost = any(
-        artifact.path.endswith("/scip.sqlite") for segment in dropped for artifact in segment.artifacts
-    )
-    if not documents_lost:
+    if not any(exact_artifacts(segment) for segment in dropped):
         return manifest.semantic
     return tuple({**context, "inputs": ""} for context in manifest.semantic)
 

@@ -66,7 +66,7 @@ class SnapshotView:
     def copy_without_lock(self) -> SnapshotView:
         """A view of the same snapshot without the readers lock, for a server that takes the lock for each question.
 
-        Files that it has open stay readable after gc; open further ones only while somebody holds the lock.
+        Files that it has open stay readable after gc; open further ones only while the caller holds the lock.
         """
         return SnapshotView(self.layout, self.manifest, None, self.verifier)
 
@@ -196,8 +196,7 @@ class SnapshotView:
             scip_paths = [
                 self.verifier.verified_path(artifact)
                 for segment in self.manifest.segments
-                for artifact in segment.artifacts
-                if artifact.path.endswith("/scip.sqlite")
+                for artifact in exact_artifacts(segment)
             ]
             self._scip = ScipView(scip_paths, self._content_id)
         return self._scip
@@ -301,6 +300,11 @@ class SnapshotView:
     def _lexical_snapshot_id(self) -> str:
         """The snapshot id in the paths of the lexical artifacts (`lexical/<snapshot id>/…`)."""
         return self.manifest.lexical[0].path.split("/")[1]
+
+
+def exact_artifacts(segment: Segment) -> list[Artifact]:
+    """The scip file of a segment, if it has one."""
+    return [artifact for artifact in segment.artifacts if artifact.path.endswith("/scip.sqlite")]
 
 
 def _table_artifacts(segment: Segment) -> list[Artifact]:
