@@ -1,4 +1,4 @@
-"""Files in groups worth sending to another process: by bytes and by number."""
+"""Groups files into batches that are large enough to send to another process."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ _MAX_FILES = 64
 
 
 def split_into_batches(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
+    """A batch ends with the item that reaches _MAX_BYTES or _MAX_FILES; `size` gives the bytes of an item."""
     batch: list[T] = []
     batch_bytes = 0
     for item in items:

@@ -1,4 +1,4 @@
-"""The new manifest: what the parent said, minus what was replaced, plus what was written."""
+"""Computes counts and completion marker of a new snapshot: the parent's, minus replaced, plus written records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gitindex.store.state_file import now
 def compute_counts(
     parent: Manifest | None, replaced: Iterable[FileRecord], written: Iterable[FileRecord], tombstones: int
 ) -> Counts:
-    """Counts of the live view, kept without looking at what did not change."""
+    """Counts of the live view, from the parent's counts and the records that changed."""
     totals: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
     languages: Counter[str] = Counter()
@@ -74,7 +74,7 @@ def _drop_zeroes(counter: Counter[str]) -> dict[str, int]:
 def build_marker(
     root: str, fingerprint: Mapping[str, Any], counts: Counts, snapshot_id: str
 ) -> dict[str, Any]:
-    """The completion marker: proof that this very snapshot was finished (C-4, [S1])."""
+    """The completion marker, which proves that this snapshot was finished (C-4, [S1])."""
     return {
         "kind": MARKER_KIND,
         "codebasePath": root,

@@ -1,6 +1,6 @@
-"""Extraction over many files, in processes that may die (EL-8). Order is kept, memory is bounded.
+"""Extracts many files in sandbox processes that may die (EL-8). Keeps the order of files; memory is bounded.
 
-A file that exceeds its limits costs its process and its syntax; every other file keeps both.
+A file that exceeds its limits ends its process and is indexed as text, without syntax; other files are not affected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WORKER = "gitindex.extract.parser_process"
 
 
 def extract_file(path: str, data: bytes, settings: IndexSettings) -> Extraction:
-    """One file, for a question about it."""
+    """Extract one file, outside of any build."""
     with sandbox.borrow_sandbox() as box:
         return _extract(box, [(path, data)], settings, file_limits.Allowance())[0]
 
@@ -32,7 +32,7 @@ class PendingExtractions(Protocol):
 
 
 class ExtractionPool(Protocol):
-    """`capacity`: how many batches may be pending before the next one is worth submitting."""
+    """`capacity`: how many batches may be pending before the caller should wait for one."""
 
     capacity: int
 
@@ -40,7 +40,7 @@ class ExtractionPool(Protocol):
 
 
 class InlineExtraction:
-    """One sandbox, borrowed for each batch: a few files need neither a pool nor threads."""
+    """Extracts each batch at once in a borrowed sandbox, without threads: enough for a few files."""
 
     capacity = 0
 
@@ -68,7 +68,7 @@ class _FinishedExtractions:
 
 
 class SandboxPool:
-    """Sandboxes, with a thread that waits for each."""
+    """Several sandboxes, with one thread each that waits for its answers."""
 
     def __init__(self, workers: int, settings: IndexSettings) -> None:
         from concurrent.futures import ThreadPoolExecutor  # late: a few files need no threads
@@ -99,7 +99,7 @@ class SandboxPool:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
         for box in self._boxes:
-            box.close()  # a thread that still waits for it finds it gone
+            box.close()  # ends the wait of its thread
         self._threads.shutdown()
 
 
@@ -110,7 +110,8 @@ def open_pool(workers: int, settings: IndexSettings) -> InlineExtraction | Sandb
 def _extract(
     box: Sandbox, batch: Batch, settings: IndexSettings, allowance: file_limits.Allowance
 ) -> list[Extraction]:
-    """Every file of a batch. One that ends its process is done again as text; the rest goes on in a new process."""
+    """Extract every file of a batch. A file that ends its process is extracted again as text; the rest continues in a
+    new process."""
     extractions: list[Extraction] = []
     stalled_at = -1
     while len(extractions) < len(batch):
@@ -122,9 +123,7 @@ def _extract(
                 extractions.append(_unpack_extraction(packed))
         except SandboxDied as death:
             if isinstance(death, SandboxStalled) and stalled_at != len(extractions):
-                stalled_at = len(
-                    extractions
-                )  # somebody stopped the process: once, that is not the file's fault
+                stalled_at = len(extractions)  # may have been suspended from outside: try the file once more
                 continue
             path, data = batch[len(extractions)]
             allowance.charge(file_limits.seconds_for(len(data)), len(data))
@@ -133,17 +132,30 @@ def _extract(
 
 
 def _extract_text(box: Sandbox, path: str, data: bytes, settings: IndexSettings, reason: str) -> Extraction:
-    """A file that exceeded a limit, as text; as nothing but its name where even that exceeds one."""
+    """Extract a file that exceeded a limit as text; if that exceeds a limit too, as a file without content."""
     try:
         [(_, packed)] = box.stream(_WORKER, "extract_files", [(path, data, reason)], settings)
     except SandboxDied as death:
         return Extraction(
-            language_of(path, data[:256]), True, 0, "", (), (), (), (), (), None, True, death.reason
+            language=language_of(path, data[:256]),
+            parse_error=True,
+            lines=0,
+            interface_hash="",
+            symbols=(),
+            imports=(),
+            calls=(),
+            identifiers=(),
+            chunks=(),
+            entity=None,
+            truncated=True,
+            text_only=death.reason,
         )
     return _unpack_extraction(packed)
 
 
 def _unpack_extraction(packed: tuple[Any, ...]) -> Extraction:
-    """Chunks and entities as they were; the other rows stay plain tuples, which equal them and are only stored."""
-    chunks = tuple(map(Chunk._make, packed[8]))
-    return Extraction._make((*packed[:8], chunks, packed[9] and Entity(*packed[9]), *packed[10:]))
+    """Restore the types of chunks and entity, which are read by name. The other rows stay plain tuples: only stored."""
+    extraction = Extraction._make(packed)
+    chunks = tuple(map(Chunk._make, extraction.chunks))
+    entity = Entity(*extraction.entity) if extraction.entity else None
+    return extraction._replace(chunks=chunks, entity=entity)

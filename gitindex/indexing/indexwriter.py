@@ -1,7 +1,7 @@
-"""Writes extracted files into segments and a lexical index of its own, and embeds their chunks in batches.
+"""Writes extracted files into segments and a lexical index, and embeds their chunks in batches.
 
-Several writers may work side by side on disjoint files (`indexing.writerpool`): they share nothing but the directory
-in which their segments, named apart, are staged.
+Several writers may run in parallel on disjoint files (`indexing.writerpool`): they share only the staging directory, in
+which their segments have different names.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class ExtractedFile(NamedTuple):
 
 
 class BatchWriter(Protocol):
-    """Takes files in batches. A writer may work on several batches at once: what it returns is of earlier ones too."""
+    """Writes files in batches. May work on several at once, so `write` may return records of earlier batches."""
 
     def write(self, batch: list[FileContent]) -> list[FileRecord]:
-        """The records that were completed meanwhile, with what was extracted."""
+        """Submit a batch; returns the records that were completed meanwhile, filled from their extraction."""
         ...
 
     def drain(self) -> list[FileRecord]:
-        """The records of all batches that are still under way."""
+        """Wait for all pending batches; returns their records."""
         ...
 
     def finish(self, tombstones: Iterable[Tombstone], marker: dict[str, Any]) -> tuple[WrittenSegment, ...]:
-        """Close every file. Tombstones stand with the first segment, the marker in the last table."""
+        """Close every file. The first segment gets the tombstones, the last table the marker."""
         ...
 
 
@@ -69,7 +69,7 @@ class WriterTarget(NamedTuple):
 
 
 class IndexWriter:
-    """Nothing is complete before `finish` returns."""
+    """Writes segments and lexical index of one target. Nothing is complete before `finish` returns."""
 
     def __init__(self, target: WriterTarget, vectors: Vectors, *, bulk: bool) -> None:
         self._target = target
@@ -82,7 +82,7 @@ class IndexWriter:
         self._start_segment()
 
     def add(self, files: Iterable[ExtractedFile]) -> list[FileRecord]:
-        """The record of each file, with what its extraction says."""
+        """Add files; returns the record of each, filled from its extraction."""
         return [self._add(file) for file in files]
 
     def _add(self, file: ExtractedFile) -> FileRecord:
@@ -98,9 +98,8 @@ class IndexWriter:
 
     def flush(self) -> None:
         """Embed the chunks of the waiting files in one batch, then write the files."""
-        matrix = self._vectors.embed_chunks(
-            [chunk for _, pending in self._unembedded for chunk in pending.chunks]
-        )
+        chunks = [chunk for _, extraction in self._unembedded for chunk in extraction.chunks]
+        matrix = self._vectors.embed_chunks(chunks)
         row = 0
         for record, extraction in self._unembedded:
             vectors: Any = matrix[row : row + len(extraction.chunks)] if matrix is not None else ()
@@ -116,10 +115,9 @@ class IndexWriter:
     def finish(
         self, tombstones: Iterable[Tombstone], marker: dict[str, Any] | None
     ) -> tuple[WrittenSegment, ...]:
-        """As `BatchWriter.finish`; without a marker for a writer whose table is not the last."""
-        with ThreadPoolExecutor(
-            1
-        ) as thread:  # Tantivy's commit is native code that needs nothing of the tables
+        """As `BatchWriter.finish`; `marker` is None for a writer whose table is not the last of the snapshot."""
+        # Tantivy's commit is native code and independent of the tables: run it beside them.
+        with ThreadPoolExecutor(1) as thread:
             lexical_commit = thread.submit(self.lexical.finish)
             steps.reach("publish.chunks")
             for segment in self._segments:
@@ -134,7 +132,8 @@ class IndexWriter:
         return written
 
     def _start_segment(self) -> None:
-        """A segment holds at most what one sync may (CF-1); a larger tree takes several."""
+        """Start a segment; each holds at most the bytes that one sync may have (CF-1)."""
+        # Numbers of parallel writers interleave, so that their names differ.
         sequence = len(self._segments) * self._target.writers + self._target.number
         name = f"seg_{self._target.snapshot_id}_{sequence}"
         self._segments.append(

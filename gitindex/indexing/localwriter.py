@@ -1,4 +1,4 @@
-"""Writing in this process, with extraction in processes that may die without loss (EL-8)."""
+"""Writes in this process, and extracts in sandbox processes that may die without loss (EL-8)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gitindex.segment.writer import WrittenSegment
 
 
 class LocalWriter:
-    """A `BatchWriter` on one `IndexWriter`. Records come back in the order of the files; skipped paths come last."""
+    """A `BatchWriter` with one `IndexWriter`. Returns records in the order of the files; skipped paths come last."""
 
     def __init__(self, writer: IndexWriter, pool: ExtractionPool) -> None:
         self._writer = writer

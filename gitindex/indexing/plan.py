@@ -1,7 +1,7 @@
-"""Deciding what a sync has to do: the tree we want against the tree the snapshot describes (CS-1, CS-2).
+"""Plans a sync: compares the source tree with the tree that the snapshot describes (CS-1, CS-2).
 
-Pure decisions over a view and a source; bytes are read only to learn the blob id of a working-tree file whose
-stat no longer vouches for it. Acting on the plan is `indexing.write`.
+Reads bytes only to compute the blob id of a working-tree file whose stat differs from the overlay, and to resolve
+links. `indexing.write` executes the plan.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gitindex.model.textonly import BUDGET
 from gitindex.source.source_file import LINK, SUBMODULE, UNKNOWN, Content, SourceFile, SourceTree
 from gitindex.view.snapshot import SnapshotView
 
-# Decided by path and policy alone; every other skip follows from the bytes, which the blob id stands for.
+# Skips that depend on path and policy; all others depend on the bytes, so an equal blob id means an equal skip.
 _PATH_SKIPS = frozenset(
     {
         SkipReason.IGNORED,
@@ -32,25 +32,39 @@ _PATH_SKIPS = frozenset(
         SkipReason.NESTED_REPOSITORY,
     }
 )
+# Skips by a rule of the user.
+_RULE_SKIPS = (SkipReason.IGNORED, SkipReason.EXCLUDED)
 FAILURE_HINT = "fix the file, add it to .gitindexignore, or run: gitindex sync --allow-degraded"
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """One path to write: from `source_file`'s content (a link's resolved target), or as a skip."""
+    """One path to write: with the content of `source_file` (of a link, its target), or as skipped."""
 
     key: str
     blob: str
     link: bool
-    source_file: SourceFile | None  # None: nothing to read, `skip` says why
+    source_file: SourceFile | None  # None: nothing to read, `skip` is the reason
     skip: SkipReason | None = None
     size: int = 0
+
+    @classmethod
+    def skipped(
+        cls, key: str, blob: str, skip: SkipReason, *, link: bool = False, size: int = 0
+    ) -> PlannedFile:
+        return cls(key, blob, link, source_file=None, skip=skip, size=size)
+
+    @classmethod
+    def readable(cls, key: str, blob: str, source_file: SourceFile, *, link: bool = False) -> PlannedFile:
+        return cls(key, blob, link, source_file)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """What a sync has to write."""
+
     write: tuple[PlannedFile, ...]
-    gone: tuple[str, ...]
+    gone: tuple[str, ...]  # paths that no longer exist
     overlay: Mapping[str, OverlayEntry]
     before: Mapping[str, FileRecord]  # records that disappear or are replaced
     errors: tuple[FileError, ...] = ()
@@ -61,7 +75,7 @@ class Plan:
 
 
 class Planner:
-    """Compares one source with one snapshot (or with nothing)."""
+    """Compares one source with one snapshot, or with an empty one."""
 
     def __init__(self, view: SnapshotView | None, source: SourceTree, policy: EligibilityPolicy) -> None:
         self._view = view
@@ -71,10 +85,10 @@ class Planner:
         self._stats: dict[str, OverlayEntry] = {}
         self._tree: Mapping[str, SourceFile] | None = None
         self._failures: list[FileError] = []
-        self._unreadable_dirs: set[str] = set()  # directories
+        self._unreadable_dirs: set[str] = set()
 
     def plan(self, *, whole: bool) -> Plan:
-        """`whole`: compare every path, because something that decides the fate of all of them changed."""
+        """`whole`: compare every path, because a setting or rule that applies to all of them changed."""
         source_files = self._select_files(whole)
         write: list[PlannedFile] = []
         before: dict[str, FileRecord] = {}
@@ -84,12 +98,9 @@ class Planner:
             source_file = source_files[key]
             old = self._view.record(key) if self._view else None
             planned = self._plan_file(source_file) if source_file is not None else None
-            if (
-                old is not None
-                and planned is not None
-                and (_is_unchanged(old, planned) or self._is_still_unreadable(old))
-            ):
-                unchanged.extend([] if old.skip else [key])
+            if old is not None and planned is not None and self._needs_no_write(old, planned):
+                if not old.skip:
+                    unchanged.append(key)
                 continue
             if old is not None:
                 before[key] = old
@@ -98,69 +109,57 @@ class Planner:
             elif old is not None:
                 gone.append(key)
         self._check_unreadable_dirs(gone)
-        indexed_keys = [work.key for work in write if work.skip is None]
+        indexed_keys = [planned.key for planned in write if planned.skip is None]
         # A degraded snapshot may hold a collision between files that did not change since.
         tolerated = unchanged if self._view is not None and self._view.manifest.degraded else []
-        skipped = [work.key for work in write if work.skip is not None]
-        self._check_collisions([*indexed_keys, *tolerated], removed_keys={*gone, *skipped})
+        skipped_keys = [planned.key for planned in write if planned.skip is not None]
+        self._check_collisions([*indexed_keys, *tolerated], removed_keys={*gone, *skipped_keys})
         return self._finish(write, gone, before)
 
     def _select_files(self, whole: bool) -> Mapping[str, SourceFile | None]:
-        """Paths that may differ. Links depend on other paths, so a tree with links is compared whole."""
+        """Paths that may differ, with their source file, None for a path that is gone.
+
+        A tree with links is compared as a whole, because the record of a link depends on its target.
+        """
         if self._view is not None and not whole and not _has_unfinished_files(self._view.manifest):
-            tree = self._view.manifest.git.tree_sha
-            changed = self._source.list_changed(tree, self._overlay)
-            if (
-                changed is not None
-                and not _has_link(changed)
-                and next(self._view.link_records(), None) is None
-            ):
+            changed = self._source.list_changed(self._view.manifest.git.tree_sha, self._overlay)
+            has_link_record = next(self._view.link_records(), None) is not None
+            if changed is not None and not _has_link(changed) and not has_link_record:
                 return changed
         self._tree = self._source.list_files()
         indexed_paths = {record.path for record in self._view.records()} if self._view else set()
         return {**dict.fromkeys(indexed_paths), **self._tree}
 
     def _plan_file(self, source_file: SourceFile) -> PlannedFile | None:
-        """What the index should hold of a candidate; None when it vanished under our eyes."""
+        """What the index should hold of a file; None when it disappeared while planning."""
+        key, is_link = source_file.key, source_file.mode == LINK
         if source_file.skip is not None:
-            return PlannedFile(
-                source_file.key,
-                source_file.blob,
-                False,
-                None,
-                self._resolve_preset_skip(source_file, source_file.skip),
-            )
-        skip = self._policy.path_skip(source_file.key, source_file.mode)
-        if skip is not None:
-            return PlannedFile(
-                source_file.key, self._ignored_blob(source_file), source_file.mode == LINK, None, skip
-            )
-        if self._view is None and source_file.from_worktree and source_file.mode != LINK:
-            return PlannedFile(
-                source_file.key, UNKNOWN, False, source_file
-            )  # everything is new: read it once, when it is written
+            preset_skip = self._resolve_preset_skip(source_file, source_file.skip)
+            return PlannedFile.skipped(key, source_file.blob, preset_skip)
+        path_skip = self._policy.path_skip(key, source_file.mode)
+        if path_skip is not None:
+            return PlannedFile.skipped(key, self._ignored_blob(source_file), path_skip, link=is_link)
+        if self._view is None and source_file.from_worktree and not is_link:
+            return PlannedFile.readable(key, UNKNOWN, source_file)  # all is new: read it once, to write
         content = self._identify(source_file)
         if content.vanished:
             return None
         if content.skip is not None:
-            return PlannedFile(source_file.key, content.blob, False, None, content.skip, content.size)
+            return PlannedFile.skipped(key, content.blob, content.skip, size=content.size)
         if content.error:
-            self._failures.append(FileError("unreadable_file", content.error, source_file.key))
-            return PlannedFile(source_file.key, "", False, None, SkipReason.UNREADABLE)
+            self._failures.append(FileError("unreadable_file", content.error, key))
+            return PlannedFile.skipped(key, "", SkipReason.UNREADABLE)
         identified = source_file._replace(blob=content.blob)
-        return (
-            self._plan_link(identified)
-            if source_file.mode == LINK
-            else PlannedFile(source_file.key, content.blob, False, identified)
-        )
+        return self._plan_link(identified) if is_link else PlannedFile.readable(key, content.blob, identified)
 
     def _ignored_blob(self, source_file: SourceFile) -> str:
-        """Bytes of an ignored file matter only when they are rules about others: then an edit is a change (CF-2)."""
+        """The blob id of an ignored file. Only rule files are read for it: an edit of one is a change (CF-2)."""
         if not source_file.from_worktree or source_file.mode == LINK or not is_rule_file(source_file.key):
             return source_file.blob
         return self._identify(source_file).blob
 
     def _identify(self, source_file: SourceFile) -> Content:
+        """The blob id of a file; reads it only if it comes from the working tree and its stat changed."""
         if not source_file.from_worktree:
             return Content(blob=source_file.blob)
         content = self._source.identify(source_file, self._overlay.get(source_file.key))
@@ -169,25 +168,25 @@ class Planner:
         return content
 
     def _plan_link(self, link: SourceFile) -> PlannedFile:
-        """A symlink is indexed with the content of the file it leads to inside this very tree."""
+        """A link is indexed with the content of its target, which must be in the same tree."""
         target = self._read_link_target(link)
         resolved = resolve_link(link.key, target, self._lookup)
         if isinstance(resolved, SkipReason):
-            return PlannedFile(link.key, link.blob, True, None, resolved)
+            return PlannedFile.skipped(link.key, link.blob, resolved, link=True)
         assert self._tree is not None
         target_file = self._tree[resolved]
         path_skip = self._policy.path_skip(target_file.key, target_file.mode)
-        if path_skip in (
-            SkipReason.IGNORED,
-            SkipReason.EXCLUDED,
-        ):  # a link is no way around an ignore rule (CF-1)
-            return PlannedFile(link.key, link.blob, True, None, path_skip)
+        if path_skip in _RULE_SKIPS:  # a link must not bypass an ignore rule (CF-1)
+            return PlannedFile.skipped(link.key, link.blob, path_skip, link=True)
         content = self._identify(target_file)
         if content.vanished or content.error or content.skip is not None:
-            return PlannedFile(link.key, link.blob, True, None, content.skip or SkipReason.SYMLINK_BROKEN)
-        return PlannedFile(link.key, link.blob, True, target_file._replace(blob=content.blob))
+            skip = content.skip or SkipReason.SYMLINK_BROKEN
+            return PlannedFile.skipped(link.key, link.blob, skip, link=True)
+        identified = target_file._replace(blob=content.blob)
+        return PlannedFile.readable(link.key, link.blob, identified, link=True)
 
     def _lookup(self, key: str) -> LinkEntry | None:
+        """What `resolve_link` needs to know about a path of the tree."""
         assert self._tree is not None
         source_file = self._tree.get(key)
         if source_file is None:
@@ -195,42 +194,40 @@ class Planner:
             return "dir" if not key or any(other.startswith(prefix) for other in self._tree) else None
         if source_file.mode == LINK:
             return ("link", self._read_link_target(source_file))
-        return (
-            "dir"
-            if source_file.skip is SkipReason.NESTED_REPOSITORY or source_file.mode not in (LINK, 0o100644)
-            else "file"
-        )
+        is_file = source_file.skip is not SkipReason.NESTED_REPOSITORY and source_file.mode == 0o100644
+        return "file" if is_file else "dir"
 
     def _read_link_target(self, link: SourceFile) -> bytes:
         _, content = next(iter(self._source.read([link])))
         return content.data
 
     def _finish(self, write: list[PlannedFile], gone: list[str], before: dict[str, FileRecord]) -> Plan:
-        overlay = {path: OverlayEntry(path, "", 0, 0, 0, 0) for path in self._source.dirty_paths}
-        overlay.update(self._stats)
+        overlay = {path: _deleted_entry(path) for path in self._source.dirty_paths}
+        overlay.update(self._stats)  # dirty paths without a stat were deleted
         return Plan(tuple(write), tuple(gone), overlay, before, tuple(self._failures))
 
     def _resolve_preset_skip(self, source_file: SourceFile, skip: SkipReason) -> SkipReason:
-        """A directory that may not be listed is shut, unless a rule says that nobody wants it."""
+        """A directory that cannot be listed counts as unreadable, unless a rule excludes it."""
         if skip is not SkipReason.UNREADABLE:
             return skip
         path_skip = self._policy.path_skip(source_file.key, SUBMODULE)
-        if path_skip in (SkipReason.IGNORED, SkipReason.EXCLUDED):
+        if path_skip in _RULE_SKIPS:
             return path_skip
         self._unreadable_dirs.add(source_file.key)
         return skip
 
-    def _is_still_unreadable(self, old: FileRecord) -> bool:
-        return old.skip == SkipReason.UNREADABLE and old.path in self._unreadable_dirs
+    def _needs_no_write(self, old: FileRecord, planned: PlannedFile) -> bool:
+        still_unreadable = old.skip == SkipReason.UNREADABLE and old.path in self._unreadable_dirs
+        return still_unreadable or _is_unchanged(old, planned)
 
     def _check_unreadable_dirs(self, gone: list[str]) -> None:
-        """What was indexed and can no longer be listed is no deletion (CS-3)."""
+        """Report indexed files below a directory that cannot be listed any more: they are not deleted (CS-3)."""
         for key in sorted(self._unreadable_dirs):
             if any(path.startswith(f"{key}/") for path in gone):
                 self._failures.append(FileError("unreadable_file", f"cannot read {key}/", key))
 
     def _check_collisions(self, keys: list[str], removed_keys: set[str]) -> None:
-        """Two indexed paths that one case-insensitive file system cannot both hold (EL-2)."""
+        """Report pairs of indexed paths that a case-insensitive file system cannot both hold (EL-2)."""
         for key, other in self._source.duplicate_spellings:
             self._failures.append(
                 FileError("nfc_twin", f"{other!r} is another spelling of {key!r}; only one is indexed", key)
@@ -250,7 +247,7 @@ class Planner:
 
 
 def refuse_failures(plan: Plan) -> None:
-    """A strict publish is all or nothing (SN-5).
+    """Refuse a plan with errors: a strict publish is all or nothing (SN-5).
 
     Raises PublishBlocked naming the first failure and how many there are.
     """
@@ -264,8 +261,12 @@ def refuse_failures(plan: Plan) -> None:
         )
 
 
+def _deleted_entry(path: str) -> OverlayEntry:
+    return OverlayEntry(path, blob="", size=0, mtime_ns=0, ctime_ns=0, inode=0)
+
+
 def _has_unfinished_files(manifest: Manifest) -> bool:
-    """Does the snapshot hold files that must be looked at again, though they did not change?"""
+    """Whether the snapshot has files that must be indexed again, though they did not change."""
     return manifest.degraded or BUDGET in manifest.counts.text_only
 
 
@@ -274,10 +275,10 @@ def _has_link(changed: Mapping[str, SourceFile | None]) -> bool:
 
 
 def _is_unchanged(old: FileRecord, planned: PlannedFile) -> bool:
-    """Would indexing `planned` give what the snapshot holds? True for equal bytes under equal policy."""
+    """Whether indexing `planned` would give what the snapshot holds: equal bytes under an equal policy."""
     if old.skip == SkipReason.UNREADABLE or planned.skip is SkipReason.UNREADABLE:
         return False
-    if old.text_only == BUDGET:  # a sync with time left gives it its syntax (EL-8)
+    if old.text_only == BUDGET:  # indexed as text when time ran out: try its syntax again (EL-8)
         return False
     if planned.source_file is None:
         return old.skip == planned.skip and old.blob == planned.blob
@@ -290,18 +291,22 @@ def _is_unchanged(old: FileRecord, planned: PlannedFile) -> bool:
 
 
 def compute_changes(plan: Plan, written: Mapping[str, FileRecord]) -> ChangeSet:
-    """Name the differences between indexed files. A rename is exact: the same bytes left one path for another."""
-    vacated: dict[str, list[str]] = {}
+    """The change set of indexed files. A rename is a deleted and an added path with the same bytes."""
+    vacated: dict[str, list[str]] = {}  # content → deleted paths
     for key in plan.gone:
         if not plan.before[key].skip:
             vacated.setdefault(plan.before[key].content, []).append(key)
-    added, renames = [], []
-    modified, removed = [], []
+    added: list[str] = []
+    modified: list[str] = []
+    removed: list[str] = []
+    renames: list[tuple[str, str]] = []
     for key, record in sorted(written.items()):
         old = plan.before.get(key)
+        was_indexed = old is not None and not old.skip
         if record.skip:
-            removed.extend([key] if old is not None and not old.skip else [])
-        elif old is not None and not old.skip:
+            if was_indexed:
+                removed.append(key)
+        elif was_indexed:
             modified.append(key)
         elif vacated.get(record.content):
             renames.append((vacated[record.content].pop(0), key))
@@ -309,13 +314,15 @@ def compute_changes(plan: Plan, written: Mapping[str, FileRecord]) -> ChangeSet:
             added.append(key)
     renamed_from = {old for old, _ in renames}
     gone = [key for key in plan.gone if key not in renamed_from and not plan.before[key].skip]
-    return ChangeSet(tuple(added), tuple(modified), tuple(sorted((*gone, *removed))), tuple(renames))
+    return ChangeSet(
+        tuple(added), tuple(modified), delete=tuple(sorted((*gone, *removed))), rename=tuple(renames)
+    )
 
 
 def list_tombstones(
     plan: Plan, change_set: ChangeSet, written: Mapping[str, FileRecord]
 ) -> list[tuple[str, str]]:
-    """Every path whose older rows must not be seen any more, with the reason."""
+    """Every path whose older rows become dead, with the reason."""
     renamed_from = {old for old, _ in change_set.rename}
     gone = [(key, "rename_from" if key in renamed_from else "delete") for key in plan.gone]
     return gone + [(key, "replace") for key in written if key in plan.before]

@@ -1,4 +1,4 @@
-"""Vectors for chunks: from the cache where embedding is slow, from the embedder otherwise (SN-3)."""
+"""Vectors for chunks: from the embedder, and from a cache if the embedder is slow (SN-3)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from gitindex.extract.embed.protocol import Embedder
 
 CACHE_VECTORS = 200_000
+_QUERY_KEYS = 500  # older SQLite allows 999 values per statement
+_CHECKSUM_BYTES = 4  # before each cached vector
 
 
 @runtime_checkable
 class TermsEmbedder(Protocol):
-    """An embedder that sees sub-words only, and takes those the lexical index needs anyway."""
+    """An embedder that works on sub-words, and takes those that were already computed for the lexical index."""
 
     def embed_terms(self, terms: Sequence[str]) -> np.ndarray[Any, Any]: ...
 
@@ -43,7 +45,7 @@ class Vectors:
 
     @property
     def is_cheap(self) -> bool:
-        """Whether every process may open this embedder for itself: whatever is worth a cache is not."""
+        """Whether every process may open its own embedder: one that needs a cache is too slow for that."""
         return self._cache is None
 
     def embed_chunks(self, chunks: Sequence[Chunk]) -> np.ndarray[Any, Any] | None:
@@ -86,14 +88,14 @@ class Vectors:
 
 
 def _embedding_key(chunk: Chunk) -> str:
-    """The hash of what is embedded; the text's own where no definition is named."""
+    """The hash of what is embedded: symbol and text, or the text alone where the chunk shows no definition."""
     return chunk_hash(f"{chunk.symbol}\n{chunk.chunk_hash}") if chunk.symbol else chunk.chunk_hash
 
 
 class VectorCache:
-    """(embedder identity, hash of what was embedded) → vector; bounded, least recently used goes first.
+    """Hash of what was embedded → vector, one file per embedder; bounded, least recently used entries are dropped.
 
-    A cache may be lost at any time: a damaged one is started anew, a damaged vector counts as missing.
+    Losing it costs only time: a damaged file is replaced, a damaged vector counts as missing.
     """
 
     def __init__(self, folder: Path, identity: str, max_vectors: int = CACHE_VECTORS) -> None:
@@ -113,7 +115,7 @@ class VectorCache:
             return {}
 
     def _recreate(self, error: sqlite3.DatabaseError) -> None:
-        """Replace a file that is no database (any more). A full disk or a lock is another matter."""
+        """Replace a damaged database. Raises `error` if it has another cause, such as a full disk or a lock."""
         if isinstance(error, sqlite3.OperationalError):
             raise error
         for suffix in ("", "-wal", "-shm"):
@@ -125,15 +127,14 @@ class VectorCache:
 
         vectors: dict[str, np.ndarray[Any, Any]] = {}
         keys = [bytes.fromhex(name) for name in dict.fromkeys(hashes)]
-        for start in range(0, len(keys), 500):
-            batch = keys[start : start + 500]
+        for start in range(0, len(keys), _QUERY_KEYS):
+            batch = keys[start : start + _QUERY_KEYS]
             placeholders = ",".join("?" * len(batch))
-            for key, row in self._db.execute(
-                f"SELECT hash, row FROM vector WHERE hash IN ({placeholders})",  # noqa: S608
-                batch,
-            ):
-                if row[:4] == _checksum(row[4:]):
-                    vectors[key.hex()] = np.frombuffer(row[4:], np.float32)
+            sql = f"SELECT hash, row FROM vector WHERE hash IN ({placeholders})"  # noqa: S608
+            for key, row in self._db.execute(sql, batch):
+                checksum, data = row[:_CHECKSUM_BYTES], row[_CHECKSUM_BYTES:]
+                if checksum == _checksum(data):
+                    vectors[key.hex()] = np.frombuffer(data, np.float32)
         now = int(time.time())
         self._db.execute("BEGIN")
         self._db.executemany(
@@ -164,7 +165,7 @@ class VectorCache:
 
 
 def _open_cache(path: Path) -> sqlite3.Connection:
-    atomic.create_missing(path)  # SQLite would ask for fewer permissions than a shared store grants (ST-3)
+    atomic.create_missing(path)  # SQLite would use fewer permissions than a shared store needs (ST-3)
     db = sqlite3.connect(path, isolation_level=None, timeout=30)
     # Losing the newest entries in a crash only costs embedding them again.
     db.executescript(
@@ -176,4 +177,4 @@ def _open_cache(path: Path) -> sqlite3.Connection:
 
 
 def _checksum(row: bytes) -> bytes:
-    return zlib.crc32(row).to_bytes(4, "big")
+    return zlib.crc32(row).to_bytes(_CHECKSUM_BYTES, "big")

@@ -1,6 +1,6 @@
-"""Acting on a plan: read, extract, embed, and write segments and the lexical index into staging.
+"""Executes a plan: reads, extracts and embeds files, and writes segments and lexical index into staging.
 
-Nothing here is visible to anybody: `store.publish` makes it so. Memory is bounded by the segment size.
+Nothing becomes visible here; `store.publish` does that. Memory is bounded by the segment size.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ if TYPE_CHECKING:
     from gitindex.indexing.writerpool import WriterPool
 
 Progress = Callable[[str, int, int], None]  # phase, done, total
-_BULK_FILES = 200  # files
+_BULK_FILES = 200  # files to write, above which the lexical writer gets more memory
 
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """Everything a write needs to know."""
+    """The inputs of a write, besides the plan."""
 
-    folder: Path  # to write into, empty
+    folder: Path  # the staging directory, empty
     snapshot_id: str
     source: SourceTree
     policy: EligibilityPolicy
     settings: IndexSettings
     vectors: Vectors
     embedding: EmbedSettings
-    parent: SnapshotView | None  # whose segments stay; None: a snapshot from nothing
+    parent: SnapshotView | None  # its segments stay; None for a full build
     build_marker: Callable[[Counts], dict[str, Any]]
     check_lease: Callable[[], None]  # raises when the lease is lost
-    drop_paths: frozenset[str] = frozenset()  # documents to drop besides those the plan replaces (repair)
+    drop_paths: frozenset[str] = frozenset()  # to drop from the lexical index too (repair)
     workers: int = 1
-    pool: WriterPool | None = None  # started while the plan was made
+    pool: WriterPool | None = None  # started while planning, to load libraries in parallel
     progress: Progress = field(default=lambda _phase, _done, _total: None)
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What was written, and what it means for the live view."""
+    """What was written, and how the live view changes."""
 
     staged: publish.StagedSnapshot
     plan: Plan
@@ -79,43 +79,44 @@ def write(task: WriteTask, plan: Plan) -> WriteResult:
 
 
 def _write(task: WriteTask, plan: Plan) -> WriteResult:
-    folder = task.folder
     workers = choose_workers(sum(planned.source_file is not None for planned in plan.write), task.workers)
     if workers > 1 and task.parent is None and task.vectors.is_cheap:
         from gitindex.indexing.writerpool import WriterDied  # only a large tree pays for the import
 
         try:
-            return _write_in_pool(task, plan, folder, workers)
+            return _write_in_pool(task, plan, workers)
         except WriterDied:
-            staging.clear(folder)
-    return _write_locally(task, plan, folder, workers)
+            staging.clear(task.folder)
+    return _write_locally(task, plan, workers)
 
 
-def _write_in_pool(task: WriteTask, plan: Plan, folder: Path, workers: int) -> WriteResult:
-    """Raises WriterDied when some file killed the process that indexed it."""
+def _write_in_pool(task: WriteTask, plan: Plan, workers: int) -> WriteResult:
+    """Raises WriterDied when a file killed the process that indexed it."""
     from gitindex.indexing.writerpool import PoolWriter, WriterPool
 
     with task.pool or WriterPool(workers) as pool:
-        writer = PoolWriter(pool, folder, task.snapshot_id, task.settings, task.embedding)
-        return _write_batches(writer, task, plan, folder, {})
+        writer = PoolWriter(pool, task.folder, task.snapshot_id, task.settings, task.embedding)
+        return _write_batches(writer, task, plan, {})
 
 
-def _write_locally(task: WriteTask, plan: Plan, folder: Path, workers: int) -> WriteResult:
-    linked = _start_lexical(task, folder / "lexical")
+def _write_locally(task: WriteTask, plan: Plan, workers: int) -> WriteResult:
+    lexical = task.folder / "lexical"
+    linked_artifacts = _start_lexical(task, lexical)
     target = WriterTarget(
-        folder, folder / "lexical", task.snapshot_id, segment_bytes=task.settings.limits.sync_bytes
+        task.folder, lexical, task.snapshot_id, segment_bytes=task.settings.limits.sync_bytes
     )
     writer = IndexWriter(target, task.vectors, bulk=len(plan.write) > _BULK_FILES)
     replaced = {path for path, record in plan.before.items() if not record.skip}
     for path in replaced | task.drop_paths:
         writer.lexical.delete(path)
     with open_pool(workers, task.settings) as pool:
-        return _write_batches(LocalWriter(writer, pool), task, plan, folder, linked)
+        return _write_batches(LocalWriter(writer, pool), task, plan, linked_artifacts)
 
 
 def _write_batches(
-    writer: BatchWriter, task: WriteTask, plan: Plan, folder: Path, linked: Mapping[int, Artifact]
+    writer: BatchWriter, task: WriteTask, plan: Plan, linked_artifacts: Mapping[int, Artifact]
 ) -> WriteResult:
+    """`linked_artifacts`: files of the lexical index that were linked from the parent, by inode."""
     reader = PlanReader(plan, task.source, task.policy)
     written: dict[str, FileRecord] = {}
     for batch in split_into_batches(reader.read_files(), lambda file: file.size):
@@ -129,9 +130,15 @@ def _write_batches(
         parent_manifest, plan.before.values() if parent_manifest else (), written.values(), len(tombstones)
     )
     segments = writer.finish(tombstones, task.build_marker(counts))
-    overlay.write(folder / "overlay.jsonl", plan.overlay.values())
+    overlay.write(task.folder / "overlay.jsonl", plan.overlay.values())
     return WriteResult(
-        staged=publish.StagedSnapshot(folder, segments, _segment_kind(task), linked, frozenset(written)),
+        staged=publish.StagedSnapshot(
+            folder=task.folder,
+            segments=segments,
+            segment_kind=_segment_kind(task),
+            linked_artifacts=linked_artifacts,
+            expected_paths=frozenset(written),
+        ),
         plan=plan,
         written=written,
         changes=change_set,
@@ -143,14 +150,14 @@ def _write_batches(
 
 
 def _collect(records: list[FileRecord], written: dict[str, FileRecord], task: WriteTask, plan: Plan) -> None:
-    """Raises LeaseLost."""
+    """Add completed records to `written`, and report progress. Raises LeaseLost."""
     written.update((record.path, record) for record in records)
     task.check_lease()
     task.progress("indexing", len(written), len(plan.write))
 
 
 def choose_workers(files: int, max_workers: int) -> int:
-    """How many processes reading this many files is worth."""
+    """`max_workers` for many files, 1 when starting processes would cost more than it saves."""
     # Sizes of blobs are unknown before they are read; 8 KiB is a usual source file.
     return max_workers if files * 8192 >= MIN_PARALLEL_BYTES else 1
 
@@ -160,6 +167,7 @@ def _segment_kind(task: WriteTask) -> str:
 
 
 def _start_lexical(task: WriteTask, target: Path) -> Mapping[int, Artifact]:
+    """Create an empty lexical index, or clone the parent's; returns the linked files, by inode."""
     if task.parent is None:
         lexical_index.create(target)
         return {}

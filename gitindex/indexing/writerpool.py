@@ -1,8 +1,8 @@
-"""Several index writers, a process each: files go in as bytes, finished segments stay where they were written.
+"""Runs several index writers in parallel, one process each.
 
-Extraction, embedding and writing then use every core, and nothing but the bytes of files and one record per file
-crosses the process border. A process that dies (a grammar is C code fed with anything) takes its segments with it:
-`WriterDied` tells the caller to write everything again with `LocalWriter`.
+The parent sends the bytes of files and receives one record per file; each process writes its segments directly into
+staging, so extraction, embedding and writing use every core. When a process dies (grammars are C code that parses
+untrusted files), its segments are lost: `WriterDied` tells the caller to write everything again with `LocalWriter`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from gitindex.segment.lexicalunion import unite
 from gitindex.segment.writer import WrittenSegment
 from gitindex.store import atomic, steps
 
-MAX_PROCESSES = 4  # each makes a segment of its own, and readers open every segment
-ANSWER_TIMEOUT = 300.0  # seconds without an answer: whatever takes longer was stopped, or will never end
+MAX_PROCESSES = 4  # each writes a segment of its own, and readers open every segment
+ANSWER_TIMEOUT = 300.0  # seconds; a worker that is silent longer counts as dead
 PROCESS_MODULE = "gitindex.indexing.writerprocess"
 
 
@@ -35,7 +35,7 @@ class WriterDied(Exception):
 
 
 class WriterPool:
-    """Processes that load their libraries while the caller still plans. Leaving the context ends them."""
+    """Writer processes, which load their libraries while the caller still plans. Leaving the context kills them."""
 
     def __init__(self, count: int) -> None:
         self.workers = [_Worker() for _ in range(min(count, MAX_PROCESSES))]
@@ -65,9 +65,15 @@ class PoolWriter:
         self._parts = [folder / f"lexical_{number}" for number in range(count)]
         segment_bytes = settings.limits.sync_bytes
         for number, (worker, part) in enumerate(zip(self._workers, self._parts, strict=True)):
-            worker.assign(
-                WriterTarget(folder, part, snapshot_id, segment_bytes, number, count), settings, embedding
+            target = WriterTarget(
+                folder=folder,
+                lexical=part,
+                snapshot_id=snapshot_id,
+                segment_bytes=segment_bytes,
+                number=number,
+                writers=count,
             )
+            worker.assign(target, settings, embedding)
         self._free = deque(self._workers)
 
     def write(self, batch: list[FileContent]) -> list[FileRecord]:
@@ -86,7 +92,7 @@ class PoolWriter:
         steps.reach("publish.chunks")
         for worker in self._workers:
             worker.finish(list(tombstones) if worker is first else [], marker if worker is last else None)
-        chunk_table.load()  # the gate will read a table: time for that while the processes write theirs
+        chunk_table.load()  # the publish will read a table: import the library while the workers write
         steps.reach("publish.facts")
         written = tuple(segment for worker in self._workers for segment in worker.receive())
         steps.reach("publish.lexical")
@@ -96,7 +102,7 @@ class PoolWriter:
         return written
 
     def _wait_for_records(self) -> list[FileRecord]:
-        """Wait until a process has answered; the records of all that have."""
+        """Wait until a worker has answered; returns the records of all that have. Raises WriterDied."""
         busy = [worker for worker in self._workers if worker not in self._free]
         ready = wait([worker.pipe for worker in busy], ANSWER_TIMEOUT)
         if not ready:
@@ -110,7 +116,7 @@ class PoolWriter:
 
 
 class _Worker:
-    """Our end of one process."""
+    """The parent's end of one writer process."""
 
     def __init__(self) -> None:
         self.pipe, child_end = Pipe()
@@ -127,11 +133,11 @@ class _Worker:
         self._send(batch)
 
     def finish(self, tombstones: list[Tombstone], marker: dict[str, Any] | None) -> None:
-        self._send([])
+        self._send([])  # an empty batch: no more files
         self._send((tombstones, marker))
 
     def receive(self) -> Any:
-        """Raises WriterDied, and whatever stopped the process from doing its work."""
+        """The next answer. Raises WriterDied, or the exception that the process sent."""
         if not self.pipe.poll(ANSWER_TIMEOUT):
             raise WriterDied
         try:
@@ -155,6 +161,7 @@ class _Worker:
 
 
 def _set_send_timeout(pipe: int) -> None:
-    """A stopped process reads nothing: writing to it must not block for ever."""
+    """Limit how long a send may block, because a suspended process reads nothing."""
     with socket.socket(fileno=os.dup(pipe)) as sock:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(ANSWER_TIMEOUT), 0))
+        timeval = struct.pack("ll", int(ANSWER_TIMEOUT), 0)  # seconds, microseconds
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval)

@@ -1,6 +1,6 @@
-"""A process of the writer pool: receives files, indexes them into segments of its own, answers with their records.
+"""A process of the writer pool: receives batches of files, writes them into its own segments, sends their records.
 
-It may die: a file that exceeds its limits ends it (`extract.limits`), and the tree is then written by `LocalWriter`.
+A file that exceeds its limits ends the process (`extract.file_limits`); the parent then writes with `LocalWriter`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ def main() -> None:
 
 
 def serve(pipe: Connection) -> None:
-    gc.disable()
+    """Messages: (target, settings, embedding), batches of files, an empty batch, (tombstones, marker)."""
+    gc.disable()  # indexing makes many objects and no cycles
     try:
         _serve(pipe)
     except (EOFError, ConnectionError):
-        return  # nobody waits for an answer any more
-    except Exception as error:  # noqa: BLE001 - raised on the other side
+        return  # the parent is gone
+    except Exception as error:  # noqa: BLE001 - the parent raises it
         pipe.send(error)
 
 
@@ -37,7 +38,7 @@ def _serve(pipe: Connection) -> None:
     from gitindex.extract.embed.embedders import open_embedder
 
     if not pipe.poll():
-        chunk_table.load()  # needed last, but there is time now
+        chunk_table.load()  # needed last, but the process is idle now
     target, settings, embedding = pipe.recv()
     lexical_index.create(target.lexical)
     writer = IndexWriter(target, Vectors(open_embedder(embedding)), bulk=True)

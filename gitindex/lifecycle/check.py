@@ -1,9 +1,10 @@
-"""Checking a snapshot: every artifact's bytes, every layer against the others, every count."""
+"""Checks a snapshot: the bytes of every artifact, the layers against each other, and all counts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from gitindex.errors import ChecksumMismatch, IncompatibleVersion, IntegrityError
 from gitindex.indexing import compose
@@ -16,26 +17,43 @@ from gitindex.view.snapshot import SnapshotView
 
 @dataclass(frozen=True, slots=True)
 class Problem:
+    """A difference between a snapshot and its manifest, or between its layers."""
+
     code: str
     message: str
     artifact: str = ""
 
 
-def find_damaged_artifacts(view: SnapshotView) -> list[tuple[Artifact, str]]:
-    """Artifacts whose bytes differ from the manifest; every one is read, notes count for nothing."""
-    damage: list[tuple[Artifact, str]] = []
+class DamagedArtifact(NamedTuple):
+    """An artifact whose bytes are not those of the manifest."""
+
+    artifact: Artifact
+    message: str
+
+
+class ChunkKey(NamedTuple):
+    """Identifies a chunk in tables and lexical index."""
+
+    path: str
+    ordinal: int
+    chunk_hash: str
+
+
+def find_damaged_artifacts(view: SnapshotView) -> list[DamagedArtifact]:
+    """Artifacts whose bytes differ from the manifest. Reads every one and ignores the checksum cache."""
+    damage: list[DamagedArtifact] = []
     for artifact in view.manifest.artifacts():
         try:
             view.verifier.rehash(artifact)
         except ChecksumMismatch as error:
-            damage.append((artifact, error.message))
+            damage.append(DamagedArtifact(artifact, error.message))
         except OSError as error:
-            damage.append((artifact, f"{artifact.path} cannot be read: {error}"))
+            damage.append(DamagedArtifact(artifact, f"{artifact.path} cannot be read: {error}"))
     return damage
 
 
 def inspect(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
-    """All problems of a snapshot: damage first; layers are compared only when the bytes are whole."""
+    """All problems of a snapshot; compares layers only if no artifact is damaged."""
     problems = [
         Problem("checksum_mismatch", message, artifact.path)
         for artifact, message in find_damaged_artifacts(view)
@@ -49,9 +67,9 @@ def inspect(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
 
 
 def find_inconsistencies(view: SnapshotView, digest: Digest | None = None) -> list[Problem]:
-    """Where counts, layers and the marker of a snapshot disagree, though its bytes are whole.
+    """Where counts, layers and the marker of a snapshot disagree, though no artifact is damaged.
 
-    Rows of tables that do not fit their schema are not read. Raises IntegrityError, and IncompatibleVersion for files
+    Does not read rows when a table does not fit its schema. Raises IntegrityError, and IncompatibleVersion for files
     of another release.
     """
     problems = _check_segments(view)
@@ -61,7 +79,7 @@ def find_inconsistencies(view: SnapshotView, digest: Digest | None = None) -> li
 
 
 def _check_segments(view: SnapshotView) -> list[Problem]:
-    """Every table against the schema of chunk rows, every segment against its entry in the manifest."""
+    """Compare every table with the schema of chunk rows, and every segment with its entry in the manifest."""
     return [
         Problem(*flaw)
         for segment in view.manifest.segments
@@ -70,7 +88,7 @@ def _check_segments(view: SnapshotView) -> list[Problem]:
 
 
 def _check_counts(view: SnapshotView, digest: Digest | None) -> list[Problem]:
-    """The manifest's totals against the live records, and against the live rows where they were read (`digest`)."""
+    """Compare the manifest's totals with the live records and, given a `digest`, with the live rows it counted."""
     recorded = view.manifest.counts
     actual = compose.compute_counts(None, (), view.records(), recorded.tombstones_added)
     problems = [
@@ -88,9 +106,9 @@ def _check_counts(view: SnapshotView, digest: Digest | None) -> list[Problem]:
             ("entities", recorded.entities, digest.entities),
         )
         problems += [
-            Problem("count_drift", f"the manifest counts {said} {name}, the live view holds {real}")
-            for name, said, real in pairs
-            if said != real
+            Problem("count_drift", f"the manifest counts {expected} {name}, the live view holds {real}")
+            for name, expected, real in pairs
+            if expected != real
         ]
     return problems
 
@@ -100,38 +118,32 @@ def _to_comparable(value: object) -> object:
 
 
 def _check_layers(view: SnapshotView) -> list[Problem]:
-    """Tables and the lexical index hold the same chunks; each belongs to a live, indexed file and is there once."""
-    table_chunks: set[tuple[str, int, str]] = set()
+    """Tables and the lexical index must hold the same chunks, each once and of a live, indexed file."""
+    table_chunks: set[ChunkKey] = set()
     live_rows = 0
     for index in range(len(view.manifest.segments)):
         for batch in view.chunk_batches(index, ["path_key", "ordinal", "chunk_hash"]):
             columns = (batch.column(name).to_pylist() for name in ("path_key", "ordinal", "chunk_hash"))
             live_rows += batch.num_rows
             table_chunks.update(
-                (path, ordinal, digest.hex()) for path, ordinal, digest in zip(*columns, strict=True)
+                ChunkKey(path, ordinal, digest.hex()) for path, ordinal, digest in zip(*columns, strict=True)
             )
     lexical_chunks = {
-        (document.path, document.ordinal, chunk_hash(document.text))
+        ChunkKey(document.path, document.ordinal, chunk_hash(document.text))
         for document in view.lexical.iter_documents()
     }
     problems = []
     if live_rows != view.manifest.counts.chunks_indexed:
         expected = view.manifest.counts.chunks_indexed
-        problems.append(
-            Problem(
-                "count_drift", f"the manifest counts {expected} chunks, tables hold {live_rows} live rows"
-            )
-        )
-    if table_chunks != lexical_chunks:
-        first_difference = sorted(table_chunks ^ lexical_chunks)[0]
-        problems.append(
-            Problem(
-                "layer_drift",
-                f"tables and lexical index differ in {len(table_chunks ^ lexical_chunks)} chunks, first {first_difference[:2]}",
-            )
-        )
+        message = f"the manifest counts {expected} chunks, tables hold {live_rows} live rows"
+        problems.append(Problem("count_drift", message))
+    differing = sorted(table_chunks ^ lexical_chunks)
+    if differing:
+        first = (differing[0].path, differing[0].ordinal)
+        message = f"tables and lexical index differ in {len(differing)} chunks, first {first}"
+        problems.append(Problem("layer_drift", message))
     indexed = {record.path for record in view.records() if not record.skip}
-    orphan_paths = {path for path, _, _ in table_chunks} - indexed
+    orphan_paths = {chunk.path for chunk in table_chunks} - indexed
     if orphan_paths:
         problems.append(Problem("layer_drift", f"chunks without a file record: {sorted(orphan_paths)[0]}"))
     return problems
@@ -142,9 +154,6 @@ def _check_marker(view: SnapshotView) -> list[Problem]:
     if marker is None:
         return [Problem("missing_marker_doc", "the newest table has no completion marker")]
     if marker.get("runId") != view.manifest.snapshot_id:
-        return [
-            Problem(
-                "invalid_payload", f"the completion marker proves {marker.get('runId')}, not this snapshot"
-            )
-        ]
+        message = f"the completion marker proves {marker.get('runId')}, not this snapshot"
+        return [Problem("invalid_payload", message)]
     return []

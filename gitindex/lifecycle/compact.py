@@ -1,9 +1,9 @@
-"""Compaction (SN-8, IDX.MUST.007): segments and their tombstones become fewer.
+"""Compaction (SN-8, IDX.MUST.007): merges segments into fewer ones with fewer tombstones.
 
-All of them as one without tombstones, or only small neighbours among themselves (`tiers`): then large segments stay
-byte for byte, which is what keeps a shared snapshot shared. Built from the live view without the lease; published
-with it. When the active snapshot moved on meanwhile, what was merged takes its place in the prefix it was made from
-and everything newer stays on top.
+Merges all segments into one without tombstones, or only small neighbours (`tiers`), so that large segments keep their
+bytes and need not be downloaded again. Builds from the live view without the lease, and takes it to publish. When
+another snapshot became active meanwhile, the merged segments replace those that they were made from, and newer segments
+stay on top.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from gitindex.view.snapshot import SnapshotView, open_active
 
 @dataclass(frozen=True, slots=True)
 class CompactReport:
+    """What a compaction did; `rebased` if another snapshot became active meanwhile."""
+
     snapshot_id: str
     segments_before: int
     segments_after: int
@@ -53,7 +55,7 @@ def compact(layout: Layout, *, wait: float = 30.0) -> CompactReport | None:
 
 
 def compact_deltas(layout: Layout, *, wait: float = 30.0) -> CompactReport | None:
-    """Merge small segments among themselves; large ones stay as they are, and shared (RE-3).
+    """Merge small segments; large ones stay unchanged, and shared (RE-3).
 
     None when there is nothing to merge. Raises as `compact` does.
     """
@@ -61,16 +63,17 @@ def compact_deltas(layout: Layout, *, wait: float = 30.0) -> CompactReport | Non
 
 
 def rebuild(layout: Layout, *, wait: float = 30.0) -> CompactReport:
-    """Write every live row anew, the lexical index from the tables; worthwhile or not (repair)."""
+    """Rewrite all live rows, and the lexical index from the tables, even if nothing is dead (repair)."""
     report = compact_runs(layout, lambda view: [range(len(view.manifest.segments))], wait=wait)
     assert report is not None
     return report
 
 
 def detach(layout: Layout, *, wait: float = 30.0) -> None:
-    """Make the active snapshot one of its own, whatever it was built upon: no file of it holds rows, exact documents,
-    words or paths that the live view does not show. Where some do, everything is written anew; else older segments stay
-    as they are, and shared."""
+    """Publish the live view as a snapshot whose files contain no row, document, word or path that it does not show.
+
+    Rewrites everything if any segment has dead rows or tombstones; else older segments stay unchanged, and shared.
+    """
 
     def choose_runs(view: SnapshotView) -> list[range]:
         count = len(view.manifest.segments)
@@ -94,8 +97,10 @@ def compact_runs(
     wait: float = 30.0,
     origin: Origin | None = None,
 ) -> CompactReport | None:
-    """Merge the neighbours that `choose_runs` names, whichever they are; the live view stays what it is. With `origin` the
-    snapshot gets another one."""
+    """Merge each run of neighbours that `choose_runs` returns; the live view does not change.
+
+    None when there is no run. With `origin`, the snapshot gets that origin. Raises as `compact` does.
+    """
     with ExitStack() as stack:
         view = stack.enter_context(_require_active(layout))
         steps.reach("compact.read")
@@ -116,7 +121,9 @@ def compact_runs(
             compose = _make_compose(
                 view.manifest, base_manifest, merged_runs, snapshot_id, writer_lease.epoch
             )
-            manifest = publish.publish(layout, writer_lease, snapshot_id, staged, current.verifier, compose)
+            manifest = publish.publish(
+                layout, writer_lease, snapshot_id, staged, verifier=current.verifier, compose=compose
+            )
         return CompactReport(
             snapshot_id=snapshot_id,
             segments_before=len(current.manifest.segments),
@@ -134,9 +141,9 @@ def _require_active(layout: Layout) -> SnapshotView:
 
 
 def _find_newer_segments(old: Manifest, current: Manifest) -> tuple[Segment, ...]:
-    """Segments published on top of those we merged.
+    """Segments that were published on top of those that we merged.
 
-    Raises LeaseHeld when ours are not the beginning any more: somebody else compacted or reindexed.
+    Raises LeaseHeld when `current` does not start with ours any more: another process compacted or reindexed.
     """
     our_ids = [segment.id for segment in old.segments]
     current_ids = [segment.id for segment in current.segments]
@@ -163,18 +170,18 @@ def _stage(
         writer.write_table(marker if on_top and writer is writers[-1] else None)
     steps.reach("publish.facts")
     written = [
-        writer.write_facts(one.tombstones if writer is one.writers[0] else ())
-        for one in merged_runs
-        for writer in one.writers
+        writer.write_facts(merged_run.tombstones if writer is merged_run.writers[0] else ())
+        for merged_run in merged_runs
+        for writer in merged_run.writers
     ]
     if not on_top:
         written.append(
             _write_marker_segment(folder, snapshot_id, len(writers), current.manifest.dimension, marker)
         )
     steps.reach("publish.lexical")
-    linked = _stage_lexical(view, current, merged_runs, folder / "lexical", rebased=rebased)
+    linked_artifacts = _stage_lexical(view, current, merged_runs, folder / "lexical", rebased=rebased)
     overlay.write(folder / "overlay.jsonl", current.overlay().values())
-    return StagedSnapshot(folder, tuple(written), "delta", linked)
+    return StagedSnapshot(folder, tuple(written), "delta", linked_artifacts)
 
 
 def _stage_lexical(
@@ -185,7 +192,10 @@ def _stage_lexical(
     *,
     rebased: bool,
 ) -> dict[int, Artifact]:
-    """The clone is right for the view whatever segments it has; a new index only where it is mostly dead weight."""
+    """Clone the current lexical index, which fits any segments of the same live view; rebuild it if it is mostly dead.
+
+    Returns the linked files, by inode.
+    """
     covers_all = len(merged_runs[0].run) == len(view.manifest.segments)
     if not rebased and (covers_all or _dead_lexical_fraction(current) > tiers.MAX_DEAD_FRACTION):
         merging.rebuild_lexical(view, target)
@@ -201,7 +211,7 @@ def _dead_lexical_fraction(view: SnapshotView) -> float:
 def _write_marker_segment(
     folder: Path, snapshot_id: str, number: int, dimension: int, marker: dict[str, Any]
 ) -> WrittenSegment:
-    """The newest table must hold the marker; segments that stay on top are not ours to change (C-4)."""
+    """An empty segment with the marker: the newest table must hold it, and unmerged segments cannot change (C-4)."""
     name = f"seg_{snapshot_id}_{number}"
     writer = SegmentWriter(folder / name, name, dimension, CHUNKER_VERSION)
     writer.write_table(marker)
@@ -233,14 +243,16 @@ def _make_compose(
 def _replace_runs(
     old: Manifest, current: Manifest, merged_runs: Sequence[MergedRun], new_segments: tuple[Segment, ...]
 ) -> tuple[Segment, ...]:
-    """Each run's segments where the run was, everything else as it is; a marker segment, if any, is the newest."""
+    """Put the new segments of each run in the place of the run; a marker segment, if any, becomes the newest."""
     unplaced = {segment.id: segment for segment in new_segments}
     runs_by_start = {merged_run.run.start: merged_run for merged_run in merged_runs}
     segments: list[Segment] = []
     for index, segment in enumerate(old.segments):
-        if index in runs_by_start:
-            one = runs_by_start[index]
-            segments += [replace(unplaced.pop(writer.id), kind=one.kind) for writer in one.writers]
-        elif not any(index in one.run for one in merged_runs):
+        merged_run = runs_by_start.get(index)
+        if merged_run is not None:
+            segments += [
+                replace(unplaced.pop(writer.id), kind=merged_run.kind) for writer in merged_run.writers
+            ]
+        elif not any(index in other.run for other in merged_runs):
             segments.append(segment)
     return (*segments, *current.segments[len(old.segments) :], *unplaced.values())

@@ -1,6 +1,7 @@
-"""The small files beside the snapshots: the lease, the state file and the queue of refresh jobs.
+"""Checks and repairs the control files of a store: the lease, the state file and the queue of refresh jobs.
 
-The first two can be made anew from manifests. The queue holds jobs and decisions, no facts: a new one is empty.
+Lease and state file are rebuilt from the manifests. A damaged queue is replaced by an empty one: it holds jobs and
+decisions, but no facts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from gitindex.store import atomic, lease, manifests, state_file
 from gitindex.store.layout import Layout
 from gitindex.store.state_file import StoreState
 
+# Errors of opening or locking a database, which say nothing about its content.
 _NOT_DAMAGE = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -28,9 +30,9 @@ _NOT_DAMAGE = {
 
 
 def find_damaged_files(layout: Layout) -> tuple[str, ...]:
-    """Paths, relative to the store, of control files that nobody can believe.
+    """Paths, relative to the store, of control files that are damaged; a missing state file counts too.
 
-    Raises IncompatibleVersion for those of another release.
+    Raises IncompatibleVersion for control files of another release.
     """
     damaged_paths = []
     if layout.base.exists() and state_file.read(layout) is None:
@@ -45,16 +47,13 @@ def find_damaged_files(layout: Layout) -> tuple[str, ...]:
 
 
 def repair_files(layout: Layout, initial_state: StoreState) -> None:
-    """Write damaged control files anew; `initial_state` is the state a new store would start with."""
+    """Replace damaged control files; `initial_state` is the state of a new store."""
     lease.replace_damaged_lease(layout, manifests.highest_epoch(layout, manifests.list_ids(layout)))
     if _is_damaged_database(layout.control):
-        for suffix in (
-            "-wal",
-            "-shm",
-            "",
-        ):  # the file itself last: a journal without it means nothing to SQLite
+        # The database itself last: without it, SQLite ignores leftover journals.
+        for suffix in ("-wal", "-shm", ""):
             Path(f"{layout.control}{suffix}").unlink(missing_ok=True)
-        atomic.create_missing(layout.control)  # the next refresh writes its tables
+        atomic.create_missing(layout.control)  # the next refresh creates the tables
     if state_file.read(layout) is None:
         mode = "shared" if layout.base.stat().st_mode & stat.S_ISGID else "single"
         store_state = replace(initial_state, mode=mode)
@@ -70,7 +69,7 @@ def _read_active(layout: Layout) -> Manifest | None:
 
 
 def _is_damaged_database(path: Path) -> bool:
-    """Reads every page. A file that is missing, in use or not ours to open is not known to be damaged."""
+    """Read every page. False for a file that is missing, locked or may not be opened: it is not known to be damaged."""
     if not path.exists():
         return False
     try:
@@ -78,4 +77,4 @@ def _is_damaged_database(path: Path) -> bool:
             result = connection.execute("PRAGMA integrity_check(1)").fetchone()
             return tuple(result) != ("ok",)
     except sqlite3.DatabaseError as error:
-        return error.sqlite_errorcode & 0xFF not in _NOT_DAMAGE
+        return error.sqlite_errorcode & 0xFF not in _NOT_DAMAGE  # the low byte is the primary error code

@@ -1,8 +1,8 @@
-"""Deleting what no retained snapshot references (SN-9, IDX.MUST.004, IDX.MUST.005).
+"""Deletes what no retained snapshot references (SN-9, IDX.MUST.004, IDX.MUST.005).
 
-Order: snapshots first, then what only they referenced, so a crash in between leaves unreferenced files, never a
-manifest without its files. Needs the writer lease and the readers lock alone; each deletion happens while nobody can
-take the lease, so a collection that was stopped for longer than any time limit deletes nothing when it goes on (LE-3).
+Order: snapshots first, then what only they referenced, so that a crash in between leaves unreferenced files, never a
+manifest without its files. Holds the writer lease, and the readers lock exclusively. Each deletion is fenced: a
+collection that was suspended for longer than any time limit deletes nothing when it resumes (LE-3).
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from gitindex.store.layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class StoreGcPlan:
+    """What to delete, and which snapshots stay."""
+
     snapshots: tuple[Path, ...]
     segments: tuple[Path, ...]
     lexical: tuple[Path, ...]
     staging: tuple[Path, ...]
     retained: tuple[str, ...]
-    undated: tuple[str, ...] = ()  # kept, and counted from now on as replaced
+    undated: tuple[str, ...] = ()  # retained snapshots whose time of replacement is unknown: it becomes now
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -44,15 +46,18 @@ class GcReport:
 
 
 def plan(layout: Layout, now: Moment, epoch: int = 0) -> StoreGcPlan:
-    """What may go, for the holder of the lease with `epoch`. Raises StoreCorrupt when the active snapshot cannot be
-    read, IncompatibleVersion when anything is of a newer release: then nothing may."""
+    """What the holder of the lease with `epoch` may delete.
+
+    Raises StoreCorrupt when the active snapshot cannot be read, IncompatibleVersion when a newer release wrote to the
+    store.
+    """
     compatibility.refuse_newer(layout)
     active = manifests.read_active_id(layout)
     if active is None:
         raise StoreCorrupt(f"store {layout.id} has no active snapshot", hint="gitindex repair")
     manifests_by_id = _read_manifests(layout, active)
     snapshots = _find_snapshots(layout, active, manifests_by_id)
-    # An old manifest that we cannot read keeps nothing alive.
+    # A snapshot whose manifest cannot be read is deleted, and retains no files.
     retained = retention.find_retained(snapshots, active, now) & manifests_by_id.keys()
     live_roots = {
         _artifact_root(artifact.path) for name in retained for artifact in manifests_by_id[name].artifacts()
@@ -80,8 +85,8 @@ def plan(layout: Layout, now: Moment, epoch: int = 0) -> StoreGcPlan:
 def collect(layout: Layout, *, wait: float = 5.0, now: Moment | None = None) -> GcReport:
     """Plan and delete.
 
-    Raises LeaseHeld when a writer or readers keep us out, LeaseLost when another process took the lease, StoreCorrupt
-    as `plan` does.
+    Raises LeaseHeld when a writer or readers hold their lock, LeaseLost when another process took the lease, and as
+    `plan` does.
     """
     moment = now or read_clock()
     with lease.hold(layout, ulid(), wait=wait) as writer_lease, readers.lock_exclusively(layout, wait):
@@ -109,7 +114,7 @@ def _remove(writer_lease: lease.Lease, path: Path) -> int:
 
 
 def _read_manifests(layout: Layout, active: str) -> dict[str, Manifest]:
-    """What can be read, by id. Raises what reading the active one raises."""
+    """The manifests that can be read, by id. Raises as `manifests.read` if the active one cannot."""
     manifests_by_id = {}
     for snapshot_id in {active, *manifests.list_ids(layout)}:
         try:
@@ -121,7 +126,7 @@ def _read_manifests(layout: Layout, active: str) -> dict[str, Manifest]:
 
 
 def _find_snapshots(layout: Layout, active: str, manifests_by_id: dict[str, Manifest]) -> list[SnapshotEntry]:
-    """Every snapshot with when it was replaced: by its note, else by the next one that was active after it."""
+    """Every snapshot with the time of its replacement: as recorded, else the creation time of its successor."""
     entries = []
     successor = None
     for snapshot_id in sorted({active, *manifests.list_ids(layout)}, reverse=True):
@@ -142,7 +147,7 @@ def _creation_moment(manifest: Manifest) -> Moment:
 
 
 def _artifact_root(path: str) -> str:
-    """`tables/x.lance/data/…` → `tables/x.lance`: what is deleted whole or not at all."""
+    """`tables/x.lance/data/…` → `tables/x.lance`: gc deletes such an entry as a whole or not at all."""
     return "/".join(path.split("/")[:2])
 
 

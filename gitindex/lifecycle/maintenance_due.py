@@ -1,4 +1,4 @@
-"""When a store wants upkeep (SN-8). Pure, and light: every sync asks, few find that it does."""
+"""Thresholds for compaction and collection (SN-8). Pure, with few imports: every sync checks them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MANY_SNAPSHOTS = 24
 
 
 def is_overdue(manifest: Manifest) -> bool:
-    """Should its segments be fewer?"""
+    """Whether the snapshot should be compacted when there is time."""
     return len(manifest.segments) >= OVERDUE_SEGMENTS or manifest.tombstone_count >= OVERDUE_TOMBSTONES
 
 
 def is_at_limit(manifest: Manifest) -> bool:
-    """Must they be fewer, even if a sync has to wait for it?"""
+    """Whether the snapshot must be compacted, even if a sync has to wait for it."""
     return len(manifest.segments) >= MAX_SEGMENTS or manifest.tombstone_count >= MAX_TOMBSTONES

@@ -1,4 +1,4 @@
-"""Removing a whole store, never under somebody who writes, builds or reads it (ST-5, SN-9)."""
+"""Removes a whole store, unless a process writes, builds or reads it (ST-5, SN-9)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from gitindex.store.layout import Layout
 
 
 def remove_store(layout: Layout, *, readers_wait: float = 0.0, dry_run: bool = False) -> int:
-    """The bytes freed, or that would be. Holds the lease and the readers' lock until the store is gone.
+    """Remove the store and return its size in bytes; with `dry_run`, only check and return the size.
 
-    Raises LeaseHeld while somebody writes, builds or reads (for `readers_wait` seconds), StoreCorrupt for a lease that
-    nobody can read, StoreUnwritable.
+    Holds the lease and the readers lock until the store is gone. Raises LeaseHeld while another process writes, builds
+    or, for `readers_wait` seconds, reads; StoreCorrupt when the lease cannot be read; StoreUnwritable.
     """
-    size = atomic.tree_size(layout.base)  # before a lease of ours changes it
+    size = atomic.tree_size(layout.base)  # before our own lease file adds to it
     with ExitStack() as stack:
         stack.enter_context(atomic.translate_storage_errors(layout.base))
-        if layout.readers_lock.exists():  # else it was never finished: nobody can be in it
+        if layout.readers_lock.exists():  # else its creation never finished: no process uses it
             if dry_run:
                 _refuse_writer(layout)
             else:
@@ -39,6 +39,6 @@ def _refuse_writer(layout: Layout) -> None:
 
 
 def _refuse_builders(layout: Layout) -> None:
-    """Compaction and refresh build long before they ask for the lease (SN-8)."""
+    """Refuse while compaction or refresh build, which take the lease only at the end (SN-8)."""
     for builder in staging.find_builders(layout):
         raise LeaseHeld(f"process {builder.pid} builds a snapshot of this index", hint="gitindex status")

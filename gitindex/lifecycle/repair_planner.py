@@ -1,4 +1,4 @@
-"""What is damaged, and the smallest rebuild that mends it (SN-11). Decides; `ops.repair` acts."""
+"""Finds damage and plans the smallest rebuild that repairs it (SN-11). `ops.maintain.repair` executes the plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gitindex.indexing.compose import compute_counts
 from gitindex.lifecycle.check import find_damaged_artifacts, find_inconsistencies
 from gitindex.model.manifest import Manifest, Segment
 from gitindex.store.layout import Layout
-from gitindex.view.snapshot import SnapshotView
+from gitindex.view.snapshot import SnapshotView, exact_artifacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +24,17 @@ class RepairPlan:
     scope: str
     damaged: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()  # to drop
-    paths: frozenset[str] = frozenset()  # whose live rows they may hold
+    paths: frozenset[str] = frozenset()  # whose live rows may be in them: to be indexed again
 
 
 def plan(view: SnapshotView) -> RepairPlan:
     """Read every artifact and decide.
 
-    Damage to the lexical index alone is mended from the tables; damage to a segment from the files it held, as long as
-    one of its two lists of paths is whole. Everything else needs a full reindex, also layers that differ though every
-    byte is what the manifest says. Raises IncompatibleVersion for a snapshot of another release.
+    A damaged lexical index is rebuilt from the tables, a damaged segment from the files it held, as long as one of its
+    two lists of paths is intact. Everything else needs a full reindex, also layers that differ though no artifact is
+    damaged. Raises IncompatibleVersion for a snapshot of another release.
     """
-    damaged_paths = [artifact.path for artifact, _ in find_damaged_artifacts(view)]
+    damaged_paths = [damage.artifact.path for damage in find_damaged_artifacts(view)]
     if not damaged_paths:
         problems = tuple(problem.message for problem in find_inconsistencies(view))
         return RepairPlan("full" if problems else "none", problems)
@@ -55,9 +55,10 @@ def plan(view: SnapshotView) -> RepairPlan:
 
 
 def drop_damaged_segments(view: SnapshotView, repair_plan: RepairPlan) -> Manifest:
-    """The snapshot without its damaged segments, its counts taken anew from what is left.
+    """The manifest without the damaged segments, with counts of what is left.
 
-    Older rows that the dropped tombstones hid come back; comparing the whole tree buries or replaces them.
+    Older rows that the dropped tombstones hid are visible again; the following full comparison tombstones or replaces
+    them.
     """
     segments = tuple(segment for segment in view.manifest.segments if segment.id not in repair_plan.segments)
     reduced_manifest = replace(
@@ -71,25 +72,22 @@ def drop_damaged_segments(view: SnapshotView, repair_plan: RepairPlan) -> Manife
 
 
 def _find_lost_paths(view: SnapshotView, segment_paths: Mapping[str, set[str]]) -> frozenset[str]:
-    """Paths of the dropped segments but for those that a newer segment, which stays, replaced or deleted.
+    """Paths of the dropped segments, except those that a newer remaining segment replaced or deleted.
 
-    The lexical index keeps one document set per path, that of the live rows: dropping it for a path that is not
-    indexed again would lose it.
+    The lexical index has only the documents of live rows: deleting those of a path that is not indexed again would
+    lose them.
     """
     remaining = tuple(segment for segment in view.manifest.segments if segment.id not in segment_paths)
     segment_numbers = {segment.id: number for number, segment in enumerate(view.manifest.segments)}
+    # path → number of the newest remaining segment that has a record or tombstone of it
     newest: dict[str, int] = {}
-    with SnapshotView(
-        view.layout, replace(view.manifest, segments=remaining), None, view.verifier
-    ) as remaining_view:
-        for at, segment in enumerate(remaining):
-            newest.update(
-                (record.path, segment_numbers[segment.id]) for record in remaining_view.segment_records(at)
-            )
-            newest.update(
-                (path, segment_numbers[segment.id])
-                for path in remaining_view.find_tombstoned_paths(range(at, at + 1))
-            )
+    remaining_manifest = replace(view.manifest, segments=remaining)
+    with SnapshotView(view.layout, remaining_manifest, None, view.verifier) as remaining_view:
+        for index, segment in enumerate(remaining):
+            number = segment_numbers[segment.id]
+            newest.update((record.path, number) for record in remaining_view.segment_records(index))
+            tombstoned_paths = remaining_view.find_tombstoned_paths(range(index, index + 1))
+            newest.update((path, number) for path in tombstoned_paths)
     return frozenset(
         path
         for name, paths in segment_paths.items()
@@ -99,14 +97,11 @@ def _find_lost_paths(view: SnapshotView, segment_paths: Mapping[str, set[str]]) 
 
 
 def _reset_exact_inputs(manifest: Manifest, repair_plan: RepairPlan) -> tuple[Mapping[str, Any], ...]:
-    """Where documents were lost, no project counts as refreshed any more: the next refresh writes what is missing."""
+    """If documents were lost, mark no context as refreshed, so that the next refresh writes what is missing."""
     dropped = [segment for segment in manifest.segments if segment.id in repair_plan.segments]
-    documents_lost = any(
-        artifact.path.endswith("/scip.sqlite") for segment in dropped for artifact in segment.artifacts
-    )
-    return (
-        tuple({**item, "inputs": ""} for item in manifest.semantic) if documents_lost else manifest.semantic
-    )
+    if not any(exact_artifacts(segment) for segment in dropped):
+        return manifest.semantic
+    return tuple({**context, "inputs": ""} for context in manifest.semantic)
 
 
 def _is_affected(segment: Segment, damaged_paths: Iterable[str]) -> bool:
@@ -117,7 +112,7 @@ def _is_affected(segment: Segment, damaged_paths: Iterable[str]) -> bool:
 
 
 def _list_segment_paths(layout: Layout, segment: Segment, damaged_paths: list[str]) -> set[str] | None:
-    """The paths a segment holds, from its path map or its facts; None when neither is whole."""
+    """The paths that a segment holds, from its path map or its facts; None when both are damaged."""
     path_map = layout.file_index(segment.id)
     if path_map.relative_to(layout.base).as_posix() not in damaged_paths:
         return {json.loads(line)["path_key"] for line in path_map.read_bytes().splitlines()}

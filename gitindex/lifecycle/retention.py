@@ -1,4 +1,4 @@
-"""Which snapshots stay (SN-9). Pure: what is known of each and a clock in, a decision out."""
+"""Decides which snapshots stay (SN-9). Pure: time is an argument."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STAGING_TTL_MS = 30 * 60 * 1000
 
 @frozen
 class SnapshotEntry:
-    """A snapshot of the store, and when another one took its place; None where nothing tells."""
+    """A snapshot of the store, and when another one replaced it; None if unknown."""
 
     id: str
     replaced: Moment | None = None
@@ -27,20 +27,21 @@ def find_retained(snapshots: Iterable[SnapshotEntry], active: str, now: Moment) 
     A snapshot above the active one that was never replaced was never active: a publish died before its swap.
     """
     visible = [snapshot for snapshot in snapshots if snapshot.id <= active or snapshot.replaced is not None]
-    newest = sorted((one.id for one in visible), reverse=True)[:KEEP_AT_LEAST]
-    return {active, *newest, *(one.id for one in visible if _is_young(one, now))}
+    newest = sorted((snapshot.id for snapshot in visible), reverse=True)[:KEEP_AT_LEAST]
+    young = (snapshot.id for snapshot in visible if _is_young(snapshot, now))
+    return {active, *newest, *young}
 
 
 def find_undated(snapshots: Iterable[SnapshotEntry], active: str, now: Moment) -> list[str]:
     """Replaced snapshots whose ten minutes cannot be counted: their time is unknown, or ahead of the wall clock.
 
-    Counting begins anew with `now`, else a clock that was wrong once would keep them for years.
+    gc records `now` for them, else a clock that was wrong once would keep them for years.
     """
     return [snapshot.id for snapshot in snapshots if snapshot.id < active and not _is_dated(snapshot, now)]
 
 
 def is_expired_staging(name: str, now: Moment) -> bool:
-    """For what nobody says to own: older than half an hour, by its name; one from the future is young."""
+    """Whether a staging folder without a record is older than STAGING_TTL_MS, by the time in its name."""
     return now.wall_ms - creation_ms(name) > STAGING_TTL_MS
 
 

@@ -1,7 +1,7 @@
-"""Which segments a compaction merges, and which stay byte for byte (SN-8, RE-3). Pure.
+"""Decides which segments a compaction merges, and which stay unchanged (SN-8, RE-3). Pure.
 
-A segment that is shared with others is worth more than the dead rows in it cost: rewriting it makes everybody who
-fetches download it again. So a large segment stays until most of it is dead; only small neighbours are merged.
+A rewritten segment must be downloaded again by everybody who fetches, which costs more than the dead rows in it. So a
+large segment stays until most of it is dead; only small neighbours are merged.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LARGE_DIVISOR = 16  # a segment is large when it holds this fraction of the snapshot's bytes
-MAX_DEAD_FRACTION = 0.5  # beyond it, less than half of what a reader downloads is of any use
-MAX_LARGE_SEGMENTS = 8  # at most so many large ones, so that a compaction always ends with few segments
+LARGE_DIVISOR = 16  # a segment is large when it holds one part in so many of the snapshot's bytes
+MAX_DEAD_FRACTION = 0.5  # beyond it, most of what a reader downloads is dead
+MAX_LARGE_SEGMENTS = 8  # so that a compaction always ends with few segments
 MAX_KEPT_TOMBSTONES = 100_000  # half of what makes a snapshot overdue
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentUsage:
-    """One segment: its bytes, its rows and exact documents, and what of them is dead."""
+    """The size of a segment in bytes, and how many of its rows and exact documents are dead."""
 
     size: int
     rows: int = 0
     dead_rows: int = 0
     documents: int = 0
     dead_documents: int = 0
-    tombstones: int = 0  # tombstones it carries, and those that hide paths of it
+    tombstones: int = 0  # its own tombstones, plus its paths that later tombstones hide
 
     @property
     def dead_fraction(self) -> float:
@@ -33,7 +33,7 @@ class SegmentUsage:
 
 
 def choose_runs(usages: Sequence[SegmentUsage]) -> list[range]:
-    """Neighbours to merge, each run into one place: order decides what hides what, so nothing jumps a neighbour."""
+    """Runs of neighbours to merge. Only neighbours, because later segments hide rows of earlier ones."""
     kept_indexes = _choose_kept(usages)
     merge_runs: list[range] = []
     for index in range(len(usages)):
@@ -47,13 +47,14 @@ def choose_runs(usages: Sequence[SegmentUsage]) -> list[range]:
 
 
 def _choose_kept(usages: Sequence[SegmentUsage]) -> set[int]:
+    """Indexes of the large segments that stay unchanged."""
     total = sum(usage.size for usage in usages)
     large = [
         index
-        for index, weight in enumerate(usages)
-        if weight.size * LARGE_DIVISOR >= total and weight.dead_fraction <= MAX_DEAD_FRACTION
+        for index, usage in enumerate(usages)
+        if usage.size * LARGE_DIVISOR >= total and usage.dead_fraction <= MAX_DEAD_FRACTION
     ]
-    kept_indexes = sorted(large, key=lambda at: -usages[at].size)[:MAX_LARGE_SEGMENTS]
-    while sum(usages[at].tombstones for at in kept_indexes) > MAX_KEPT_TOMBSTONES:
-        kept_indexes.remove(max(kept_indexes, key=lambda at: usages[at].tombstones))
+    kept_indexes = sorted(large, key=lambda index: -usages[index].size)[:MAX_LARGE_SEGMENTS]
+    while sum(usages[index].tombstones for index in kept_indexes) > MAX_KEPT_TOMBSTONES:
+        kept_indexes.remove(max(kept_indexes, key=lambda index: usages[index].tombstones))
     return set(kept_indexes)

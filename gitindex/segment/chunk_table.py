@@ -1,8 +1,8 @@
 """Chunk rows as a LanceDB table: one table per segment, written once, never changed (SN-1).
 
-Written and read with `lance`, the format's own library: a LanceDB client opens the same tables, and importing
-the client costs a second that a sync does not have. The newest table of a snapshot also holds the completion
-marker (C-4): a reserved row that no reader of chunks ever sees.
+Written and read with `lance`, the format's own library: a LanceDB client can open the same tables, but importing the
+client would add a second to every sync. The newest table of a snapshot also holds the completion marker (C-4): a
+reserved row that readers of chunks filter out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FILE_COLUMNS = ("path_key", "path_key_ci", "file_hash", "language")
 
 
 def load() -> None:
-    """Import the format's library now rather than at the first table."""
+    """Import `lance` now, before the first table needs it."""
     import lance  # noqa: F401
 
 
@@ -46,7 +46,7 @@ def table_schema(dimension: int) -> pa.Schema:
         pa.field("chunk_hash", pa.binary(32), nullable=False),
         pa.field("chunker_version", pa.string(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),
-        # As Lance packs any text: pieces under zstd take longer, and shrink no further on their way to a remote.
+        # Lance's default encoding: zstd would take longer here and save nothing, since uploads are compressed anyway.
         pa.field("text", pa.string(), nullable=False),
         pa.field("start_line", pa.uint32()),
         pa.field("end_line", pa.uint32()),
@@ -72,7 +72,7 @@ class ChunkTableWriter:
         self._chunker_version = chunker_version
         self._schema = table_schema(dimension)
         self._batches: list[pa.RecordBatch] = []
-        self._files: list[tuple[str, str, str, str, int]] = []  # columns of a file, and its chunks
+        self._files: list[tuple[str, str, str, str, int]] = []  # values of _FILE_COLUMNS, number of chunks
         self._chunks: list[Chunk] = []
         self._vectors: list[Any] = []
         self.rows = 0
@@ -80,7 +80,7 @@ class ChunkTableWriter:
     def add(
         self, path: str, file_hash: str, language: str, chunks: Sequence[Chunk], vectors: Sequence[Any]
     ) -> None:
-        """Add one file's chunks; `read_vectors` has one row per chunk, or is empty without an embedder."""
+        """Add one file's chunks; `vectors` has one row per chunk, or is empty without an embedder."""
         self._files.append((path, paths.casefold_key(path), file_hash, language, len(chunks)))
         self._chunks.extend(chunks)
         self._vectors.extend(vectors)
@@ -89,7 +89,7 @@ class ChunkTableWriter:
             self._flush()
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
-        """Take rows as another table holds them (compaction)."""
+        """Add rows of another table unchanged (compaction)."""
         self._flush()
         self._batches.append(batch.cast(self._schema))
         self.rows += batch.num_rows
@@ -118,7 +118,7 @@ class ChunkTableWriter:
         return pa.RecordBatch.from_pylist([row], schema=self._schema)
 
     def _flush(self) -> None:
-        """Make a batch column by column: row by row, most of the time would go into tuples."""
+        """Build a batch from the collected chunks, column by column, which is faster than row by row."""
         import pyarrow as pa
 
         if not self._chunks:
@@ -146,7 +146,7 @@ class ChunkTableWriter:
         self._vectors = []
 
     def _file_columns(self) -> dict[str, list[str]]:
-        """What is the same all through a file, once for each of its chunks."""
+        """The columns of the file, each value repeated for every chunk of its file."""
         *values, counts = zip(*self._files, strict=True)
         return {
             name: [*chain.from_iterable(map(repeat, column, counts))]
@@ -169,7 +169,7 @@ def _digest_array(hexadecimal: Sequence[str]) -> pa.Array:
 
 
 def open_table(path: Path, dimension: int | None = None) -> Any:
-    """The dataset at `path`. With `dimension`, raises StoreCorrupt for a table that is not what ChunkRow v1 says."""
+    """The dataset at `path`. With `dimension`, raises StoreCorrupt unless the schema is ChunkRow v1."""
     import lance
 
     table = lance.dataset(str(path))
@@ -180,7 +180,7 @@ def open_table(path: Path, dimension: int | None = None) -> Any:
 
 
 def find_schema_flaw(schema: pa.Schema, dimension: int) -> str:
-    """Where a table's schema differs from ChunkRow v1 with vectors of `dimension`; "" when nowhere. Reads no row."""
+    """How a table's schema differs from ChunkRow v1 with vectors of `dimension`; "" if it does not. Reads no row."""
     expected = table_schema(dimension)
     for field in expected:
         if field.name not in schema.names:
@@ -196,7 +196,7 @@ def find_schema_flaw(schema: pa.Schema, dimension: int) -> str:
 
 
 def count_markers(table: Any) -> int:
-    """Completion markers among the rows of an open table. Reads the column of kinds."""
+    """The number of completion markers in an open table. Reads only the column `kind`."""
     marker_count: int = table.count_rows(filter=f"kind = '{MARKER_KIND}'")
     return marker_count
 
@@ -209,7 +209,7 @@ def read_batches(
 
 
 def read_marker(path: Path, dimension: int | None = None) -> dict[str, Any] | None:
-    """The completion marker of a table, None when it has none. Raises what the probe raises."""
+    """The completion marker of a table, None when it has none. Raises ValueError when it is not JSON."""
     texts = (
         open_table(path, dimension)
         .to_table(columns=["text"], filter=f"kind = '{MARKER_KIND}'")
@@ -225,7 +225,7 @@ def read_marker(path: Path, dimension: int | None = None) -> dict[str, Any] | No
 def read_vectors(
     path: Path, columns: list[str], dimension: int
 ) -> tuple[np.ndarray[Any, Any], dict[str, list[Any]]]:
-    """All vectors of a table as one matrix, with the columns that name their rows."""
+    """All vectors of a table as one matrix, and `columns` of the same rows."""
     import numpy as np
 
     read_columns = [*columns, "embedding"]

@@ -64,16 +64,16 @@ FILE_COLUMNS = (
     "path, blob, content, link, size, skip, language, lines, chunks, symbols, edges, entities, "
     "parse_error, truncated, file_hash, interface_hash, text_only"
 )
-_ROWS_PER_INSERT = 64  # rows of a statement; older SQLite allows it 999 values
+_ROWS_PER_INSERT = 64  # 3 values each; older SQLite allows 999 values per statement
 
 
 class FactsWriter:
-    """Fills a new facts file. `finish` builds the indexes and closes it."""
+    """Writes a new facts file. `finish` builds the indexes and closes it."""
 
     def __init__(self, path: Path, segment_id: str) -> None:
-        path.touch()  # SQLite would ask for fewer permissions than a shared store grants (ST-3)
+        path.touch()  # SQLite would create it with fewer permissions than a shared store needs (ST-3)
         self._db = sqlite3.connect(f"file:{quote(str(path))}", uri=True, isolation_level=None)
-        # Durability comes from the publish barrier, not from SQLite: staging is thrown away after a crash.
+        # The publish makes files durable, not SQLite: after a crash staging is deleted.
         self._db.executescript(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
             "PRAGMA page_size=8192; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;" + _SCHEMA
@@ -105,10 +105,10 @@ class FactsWriter:
         if extraction.imports:
             insert_many(
                 "INSERT INTO import VALUES (?,?,?,?,?,?)",
-                [(file, at, *item) for at, item in enumerate(extraction.imports)],
+                [(file, ordinal, *item) for ordinal, item in enumerate(extraction.imports)],
             )
         if extraction.calls:
-            from gitindex.model import callsites  # late: a query for words has no use for it (UI-3)
+            from gitindex.model import callsites  # late: lexical searches do not need it (UI-3)
 
             numbers, packed = callsites.pack(extraction.calls)
             self._db.execute("INSERT INTO call VALUES (?,?,?,?)", (file, *packed))
@@ -122,12 +122,13 @@ class FactsWriter:
             )
 
     def copy(self, source: Path, live_paths: Sequence[str]) -> None:
-        """Take the rows of `live_paths` paths from another facts file as they are (compaction)."""
+        """Copy the rows of `live_paths` from another facts file (compaction)."""
         self._db.execute("COMMIT")
         self._db.execute("ATTACH ? AS old", (f"file:{quote(str(source))}?mode=ro&immutable=1",))
         self._db.execute("BEGIN")
         self._db.execute("CREATE TEMP TABLE live (path TEXT PRIMARY KEY) WITHOUT ROWID")
         self._db.executemany("INSERT INTO live VALUES (?)", [(path,) for path in live_paths])
+        # Copied files get the next numbers, in their old order; `moved` maps old to new.
         first_file = self._next_file
         self._db.execute("CREATE TEMP TABLE moved (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")
         self._db.execute(
@@ -151,7 +152,7 @@ class FactsWriter:
         self._db.execute("BEGIN")
 
     def finish(self) -> None:
-        # By name alone: files came in ascending order, and sorting keeps it.
+        # Sort by name only: the sort is stable, and files were added in ascending order.
         self._callees.sort(key=itemgetter(0))
         self._insert_rows("callee", self._callees)
         self._identifiers.sort(key=itemgetter(0))
@@ -162,7 +163,7 @@ class FactsWriter:
         self._db.close()
 
     def _insert_rows(self, table: str, rows: Sequence[tuple[str, int, object]]) -> None:
-        """Many rows to a statement: that takes a third less time than one to each."""
+        """Insert many rows per statement, which takes a third less time than one row each."""
         full_rows = len(rows) - len(rows) % _ROWS_PER_INSERT
         flat = [*chain.from_iterable(rows[:full_rows])]
         step = 3 * _ROWS_PER_INSERT
@@ -173,11 +174,12 @@ class FactsWriter:
         self._db.executemany(f"INSERT INTO {table} VALUES (?,?,?)", rows[full_rows:])  # noqa: S608
 
     def _index_entities(self) -> None:
-        """Full text over notes, where there are any and this SQLite has FTS5; readers do without it too (QU-5)."""
+        """Build the full-text index of notes, if there are any and SQLite has FTS5; readers work without it (QU-5)."""
         if self._db.execute("SELECT 1 FROM entity LIMIT 1").fetchone() and has_fts5(self._db):
             self._db.executescript(_ENTITY_FTS)
 
 
+# Per table with a `file` column: what `copy` selects from `old.<table> t JOIN moved m`.
 _DEPENDENT_COLUMNS = {
     "symbol": "m.new, ordinal, name, qualified_name, kind, line, column, end_line, end_column, byte_start, "
     "byte_end, signature, doc, parent",
@@ -190,7 +192,7 @@ _DEPENDENT_COLUMNS = {
 
 
 class Facts:
-    """Read-only hand on one facts file. Knows nothing of other segments: only a view may join them (SN-6)."""
+    """Read-only access to one facts file. Does not know other segments: only a view combines them (SN-6)."""
 
     def __init__(self, path: Path) -> None:
         self._db = open_immutable(path, "facts")
@@ -212,12 +214,12 @@ class Facts:
         return (row[0] for row in self._db.execute("SELECT path FROM file"))
 
     def totals(self) -> tuple[int, int]:
-        """Files, indexed and skipped, and the chunks they have."""
+        """The number of files, indexed and skipped, and of their chunks."""
         files, rows = self._db.execute("SELECT count(*), ifnull(sum(chunks), 0) FROM file").fetchone()
         return files, rows
 
     def find_case_variants(self, path_ci: str) -> list[str]:
-        """Paths that fold to the same key."""
+        """Paths whose `casefold_key` is `path_ci`."""
         return [row[0] for row in self._db.execute("SELECT path FROM file WHERE path_ci = ?", (path_ci,))]
 
     def close(self) -> None:
@@ -231,6 +233,7 @@ def has_fts5(db: sqlite3.Connection) -> bool:
 
 
 def _make_record(row: tuple[object, ...]) -> FileRecord:
+    """A record from FILE_COLUMNS; SQLite stores booleans as integers."""
     record = FileRecord(*row)  # type: ignore[arg-type]
     return record._replace(
         link=bool(record.link), parse_error=bool(record.parse_error), truncated=bool(record.truncated)

@@ -1,4 +1,4 @@
-"""Opening a finished SQLite file: read-only, immutable, its version checked."""
+"""Opens a finished SQLite file read-only and immutable, after checking its schema version."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The lexical index: one Tantivy directory per snapshot, a hard-link clone of its parent plus one change.
 
-Tantivy never changes a finished file, so a clone is a few links, statistics stay global and deletes are native.
-Documents are chunks; their text is stored, so a lexical answer needs no other file.
+Tantivy never changes a finished file, so a clone is a few hard links, term statistics cover the whole snapshot, and
+deletes are Tantivy's own. Documents are chunks with their text, so a lexical answer needs no other file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gitindex.model.rows import Chunk
 
-# Held by a writer while it runs; never part of the index.
+# Lock files of Tantivy; never part of the index.
 META_LOCK = ".tantivy-meta.lock"
 LOCK_FILES = frozenset({".tantivy-writer.lock", META_LOCK})
 # Rewritten by every commit, so a clone copies instead of linking them.
@@ -36,7 +36,7 @@ _NEARLY_FULL_BYTES = 1 << 20
 
 
 class LexicalDocument(NamedTuple):
-    """What is stored of a chunk."""
+    """The stored fields of a chunk."""
 
     path: str
     ordinal: int
@@ -49,12 +49,19 @@ class LexicalDocument(NamedTuple):
     text: str
 
 
+class ScoredDocument(NamedTuple):
+    """A document that a query matched."""
+
+    score: float
+    document: LexicalDocument
+
+
 class LexicalWriter:
     """Writes one change: every `delete` before the first `add`, then `finish`.
 
-    No merge of older segments runs while deletes are pending. Tantivy 0.27 gives the first operation of a
-    writer the number of the last commit; a merge then takes segments that had deletes in that commit for up to date,
-    and loses the first delete in them. Where a merge is possible, deletes are committed before anything is added.
+    Works around a bug of Tantivy 0.27, which gives the first operation of a writer the number of the last commit: a
+    merge then takes segments with deletes of that commit for up to date, and loses the first delete in them. So where
+    a merge is possible, deletes are committed before anything is added, and no merge runs while deletes are pending.
     """
 
     def __init__(self, path: Path, *, bulk: bool) -> None:
@@ -68,11 +75,11 @@ class LexicalWriter:
         self._aside_path = lexicalparts.move_large_aside(path)
         self._may_merge = lexicalparts.may_merge(path)
         index = tantivy.Index(self._schema, path=str(path), reuse=True)
-        # One thread keeps up with the one that feeds it, and makes fewer, larger segments than two.
+        # One thread is fast enough for the caller, and makes fewer, larger segments than two.
         self._writer = index.writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 1)
 
     def delete(self, path: str) -> None:
-        """Raises RuntimeError after the first `add`: the delete could take away what was added."""
+        """Delete all documents of a path. Raises RuntimeError after the first `add`, which the delete could undo."""
         if self._has_added:
             raise RuntimeError(f"{path} is deleted after documents were added")
         self._writer.delete_documents_by_term("path", path)
@@ -86,7 +93,7 @@ class LexicalWriter:
                 self._writer.add_document(self._make_document(path, path_terms, language, chunk))
 
     def _begin_adding(self) -> None:
-        """An added document may start a merge at any time: see to it that no delete is pending then."""
+        """Commit pending deletes before the first added document: from then on a merge may start at any time."""
         if not self._has_added and self._deleted_paths and self._may_merge:
             self._writer.commit()
         self._has_added = True
@@ -118,7 +125,7 @@ class LexicalWriter:
                 lexicalparts.rejoin(self._path, self._aside_path)
 
     def _delete_from_aside(self, aside: Path) -> None:
-        """Let deletes reach the segments that stand aside."""
+        """Apply the deletes to the segments that were moved aside."""
         if not self._deleted_paths:
             return
         writer = self._tantivy.Index(self._schema, path=str(aside), reuse=True).writer(_SMALL_HEAP, 1)
@@ -129,7 +136,7 @@ class LexicalWriter:
 
     @contextmanager
     def _detect_full_disk(self) -> Iterator[None]:
-        """A writer thread that ran out of disk only says that it died: look, while the disk is still full."""
+        """Tantivy reports a full disk only as a dead writer thread: check the free space and raise ENOSPC."""
         try:
             yield
         except ValueError as error:
@@ -140,7 +147,7 @@ class LexicalWriter:
 
 
 class LexicalIndex:
-    """Read side of one directory. Only `view` opens it (SN-6)."""
+    """Reads one lexical index. Only `view` and the check of a publish open it (SN-6)."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -156,13 +163,14 @@ class LexicalIndex:
     def document_count(self) -> int:
         return int(self._searcher.num_docs)
 
-    def search(self, query: tantivy.Query, limit: int) -> list[tuple[float, LexicalDocument]]:
-        """Best documents; equal scores in a stable order."""
+    def search(self, query: tantivy.Query, limit: int) -> list[ScoredDocument]:
+        """The best documents; equal scores are ordered by path and ordinal."""
         hits = self._searcher.search(query, limit, count=False).hits
         scored_documents = [
-            (float(score), _read_document(self._searcher.doc(address))) for score, address in hits
+            ScoredDocument(float(score), _read_document(self._searcher.doc(address)))
+            for score, address in hits
         ]
-        scored_documents.sort(key=lambda hit: (-hit[0], hit[1].path, hit[1].ordinal))
+        scored_documents.sort(key=lambda hit: (-hit.score, hit.document.path, hit.document.ordinal))
         return scored_documents
 
     def count(self, query: tantivy.Query) -> int:
@@ -186,7 +194,7 @@ class LexicalIndex:
 
 
 def _open_index(path: Path) -> tuple[Any, TemporaryDirectory[str] | None]:
-    """Tantivy locks a file in the directory before it reads. Where we may not write, it gets links of our own."""
+    """Open the index. Tantivy creates a lock file in it; where we may not write, open a directory of links to it."""
     import tantivy
 
     try:
@@ -221,10 +229,10 @@ def _build_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for name in ("path", "kind", "language", "symbol_kind"):
         builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_unsigned_field("ordinal", stored=True, indexed=True)  # with the path, names one document
+    builder.add_unsigned_field("ordinal", stored=True, indexed=True)  # path and ordinal identify a document
     for name in ("start_line", "end_line"):
         builder.add_unsigned_field(name, stored=True)
-    for name in ("symbol", "body"):  # shown, never searched
+    for name in ("symbol", "body"):  # stored for display, not searched
         builder.add_bytes_field(name, stored=True)
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option="position")
     builder.add_text_field("names", tokenizer_name="whitespace", index_option="position")
@@ -234,7 +242,7 @@ def _build_schema() -> tantivy.Schema:
 
 
 def _name_terms(names: str) -> str:
-    """Whole names and their sub-words: `getItem` is found as getitem, get and item."""
+    """Names and their sub-words: a search finds `getItem` as getitem, get and item."""
     return " ".join(map(_name_and_parts, names.split()))
 
 

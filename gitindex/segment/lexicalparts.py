@@ -1,8 +1,9 @@
-"""Keeping the large parts of a lexical index out of merges.
+"""Keeps the large segments of a lexical index out of Tantivy's merges.
 
-Tantivy merges eight segments of one size class, and counts everything below ten thousand documents as one class: in
-a small or middling project every eighth change would rewrite the whole index, and every fetch download it again.
-While a change is written, the large segments stand aside, out of the writer's sight; only deletes reach them.
+Tantivy merges eight segments of one size class, and everything below ten thousand documents is one class: in a small or
+medium project every eighth change would rewrite the whole index, and every fetch would download it again. So while a
+change is written, the large segments are moved to another directory, where the writer does not see them; only deletes
+are applied to them.
 """
 
 from __future__ import annotations
@@ -13,25 +14,26 @@ from typing import Any
 
 META = "meta.json"
 MANAGED = ".managed.json"
-_MERGE_SEGMENTS = 8  # Tantivy's own number
+_MERGE_SEGMENTS = 8  # the default of Tantivy's LogMergePolicy
 _MAX_ASIDE = _MERGE_SEGMENTS - 2
-_LARGE_DIVISOR = 16  # a segment is large when it holds this fraction of all documents
+_LARGE_DIVISOR = 16  # a segment is large when it holds one part in so many of all documents
 
 
 def move_large_aside(path: Path) -> Path | None:
-    """Move the large segments into an index of their own below `path`; None when no merge threatens them."""
+    """Move the large segments into an index of their own below `path`; None when there are too few for a merge."""
     meta = _read_meta(path)
     segments = meta["segments"]
     if len(segments) < _MAX_ASIDE:
         return None
     min_documents = sum(segment["max_doc"] for segment in segments) / _LARGE_DIVISOR
-    by_size = sorted(segments, key=lambda one: -int(one["max_doc"]))
-    large = [one for one in by_size[:_MAX_ASIDE] if one["max_doc"] >= min_documents]
+    by_size = sorted(segments, key=lambda segment: -int(segment["max_doc"]))
+    large = [segment for segment in by_size[:_MAX_ASIDE] if segment["max_doc"] >= min_documents]
+    small = [segment for segment in segments if segment not in large]
     aside = path / "aside"
     aside.mkdir()
-    _move_files(path, aside, [_file_stem(one) for one in large])
-    for folder, part in ((aside, large), (path, [one for one in segments if one not in large])):
-        _write_meta(folder, {**meta, "segments": part})
+    _move_files(path, aside, [_file_stem(segment) for segment in large])
+    _write_meta(aside, {**meta, "segments": large})
+    _write_meta(path, {**meta, "segments": small})
     return aside
 
 
@@ -52,11 +54,11 @@ def may_merge(path: Path) -> bool:
 
 
 def deleted_fraction(path: Path) -> float:
-    """How much of the index is documents that were deleted but are still stored."""
+    """The fraction of stored documents that are deleted."""
     segments = _read_meta(path)["segments"]
     stored = sum(segment["max_doc"] for segment in segments)
-    dead = sum((one.get("deletes") or {}).get("num_deleted_docs", 0) for one in segments)
-    return dead / stored if stored else 0.0
+    deleted = sum((segment.get("deletes") or {}).get("num_deleted_docs", 0) for segment in segments)
+    return deleted / stored if stored else 0.0
 
 
 def _move_files(source: Path, target: Path, stems: list[str]) -> None:
@@ -76,7 +78,7 @@ def _read_meta(path: Path) -> dict[str, Any]:
 
 
 def _write_meta(path: Path, meta: dict[str, Any]) -> None:
-    """The list of segments, and of the files that Tantivy may collect when they are merged away."""
+    """Write `meta.json`, and `.managed.json`: the files that Tantivy may delete once no segment uses them."""
     (path / META).write_text(json.dumps(meta))
     names = {META} | {
         file.name for file in path.iterdir() if file.is_file() and not file.name.startswith(".")

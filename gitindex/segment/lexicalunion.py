@@ -1,7 +1,7 @@
-"""Several lexical indexes of disjoint paths as one, without indexing anything again (RE-8).
+"""Combines lexical indexes of disjoint paths into one, without indexing anything again (RE-8).
 
-A Tantivy segment is self-contained and named by chance; an index is its `meta.json`, the list of segments. The
-union of such lists, over the same schema, is an index of all their documents.
+A Tantivy segment is self-contained and has a random name; `meta.json` lists the segments of an index. The union of such
+lists, for the same schema, is an index of all their documents.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ LinkFile = Callable[[Path, Path], object]
 def unite(sources: Sequence[Path], target: Path, link: LinkFile) -> list[tuple[Path, Path]]:
     """Make `target` the union of `sources`; returns (source, linked file) pairs.
 
-    Raises IntegrityError when the indexes are not of one kind, or share a segment.
+    Raises IntegrityError when the schemas differ, or when two indexes have a segment in common.
     """
     target.mkdir(parents=True)
     metas = [json.loads((source / "meta.json").read_bytes()) for source in sources]
     segments = [segment for meta in metas for segment in meta["segments"]]
-    if len({_schema_key(meta) for meta in metas}) != 1 or len(
-        {segment["segment_id"] for segment in segments}
-    ) != len(segments):
+    same_schema = len({_schema_key(meta) for meta in metas}) == 1
+    distinct_ids = {segment["segment_id"] for segment in segments}
+    if not same_schema or len(distinct_ids) != len(segments):
         raise IntegrityError("these lexical indexes cannot be one", hint="gitindex build --full")
     pairs = [
         (path, target / path.name)

@@ -1,4 +1,4 @@
-"""The overlay file of a snapshot: which paths came from the working tree, with the stat that vouches for each."""
+"""The overlay file of a snapshot: the paths read from the working tree, each with the stat of the file read."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Semantic facts of one segment in SQLite (`scip.sqlite`): documents, symbols, links (SE-7, SE-8).
+"""Exact facts of one segment in SQLite (`scip.sqlite`): documents, symbols, links (SE-7, SE-8).
 
-Written once into staging, then opened read-only and immutable. A document is known by its path and the blob it was
-made from; a document without a blob hides the path's documents in older segments. Symbols are known by their 64-bit
-hash, so segments combine without a table between them. Everything a merge needs is in the documents themselves.
+Written once into staging, then opened read-only and immutable. A document is identified by its path and the blob that
+it was made from; a document without a blob hides the path's documents in older segments. Symbols are identified by
+their 64-bit hash, the same in every segment. The documents alone contain everything that a merge needs.
 """
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ CREATE TABLE scip_links (
   PRIMARY KEY (target, symbol, file)) WITHOUT ROWID;
 CREATE TABLE scip_external (hash INTEGER PRIMARY KEY, text BLOB NOT NULL);
 """
-_LINK_STRUCT = struct.Struct("<qqB")
+_LINK_STRUCT = struct.Struct("<qqB")  # a `SymbolLink`: two 64-bit hashes, 8 bits of flags
 _HEADER_COLUMNS = "file, path, blob, context, digest, interface, syntax, unresolved, demoted"
 _BATCH_OCCURRENCES = 50_000
-SymbolLink = tuple[int, int, int]  # symbol, target, flags
+# Of the columns of an occurrence (`fact_postings.Occurrence`): symbol number, line, column, flags.
+POSITION_COLUMNS = [0, 1, 2, 5]
+SymbolLink = tuple[int, int, int]  # symbol hash, target hash, flags
 
 
 class DocumentHeader(NamedTuple):
@@ -57,7 +59,7 @@ class DocumentHeader(NamedTuple):
     blob: str
     context: str
     digest: bytes
-    interface: str  # semantic interface hash
+    interface: str  # interface hash of the exact facts
     syntax: str  # syntactic interface hash of the same bytes, "" unknown
     unresolved: int
     demoted: int
@@ -98,26 +100,40 @@ class PackedDocument(NamedTuple):
     hover: bytes
     links: tuple[SymbolLink, ...]
 
+    @classmethod
+    def tombstone(cls, path: str) -> PackedDocument:
+        """A document without facts, which hides older ones of the path."""
+        return cls(
+            path=path,
+            interface="",
+            unresolved=0,
+            demoted=0,
+            occurrences=b"",
+            definitions=b"",
+            hover=b"",
+            links=(),
+        )
+
     @property
     def digest(self) -> bytes:
-        """Equal exactly when storing it again would store the same."""
+        """Hash of the stored form, except for the path."""
         value = hashlib.blake2b(digest_size=16)
         counts = f"{self.interface}\0{self.unresolved}\0{self.demoted}".encode()
         for part in (counts, self.occurrences, self.definitions, self.hover, _pack_links(self.links)):
-            value.update(len(part).to_bytes(8, "little") + part)
+            value.update(len(part).to_bytes(8, "little") + part)  # the length separates the parts
         return value.digest()
 
 
 class StorableDocument(NamedTuple):
-    """A document in stored form, with what the positions of its symbols are gathered from."""
+    """A document in stored form, with the positions that the symbol table is built from."""
 
     packed: PackedDocument
     hashes: npt.NDArray[np.int64]
-    positions: npt.NDArray[np.int32]  # of global symbols: number within hashes, line, column, flags
+    positions: npt.NDArray[np.int32]  # of global symbols; columns: number within hashes, line, column, flags
 
 
 def pack_documents(documents: Iterable[PackableDocument]) -> Iterator[StorableDocument]:
-    """Documents in stored form, many at once: calls cost more than work."""
+    """Pack documents in batches: numpy calls cost more than the work in them."""
     batch: list[PackableDocument] = []
     occurrence_count = 0
     for document in documents:
@@ -142,36 +158,36 @@ def _pack_batch(batch: list[PackableDocument]) -> Iterator[StorableDocument]:
     for doc, occurrences, definitions, positions in zip(
         batch, packed_occurrences, packed_definitions, positions_by_document, strict=True
     ):
-        quality = (
-            positions[:, 3] >> fact_postings.QUALITY_SHIFT
-        )  # only texts of global symbols are ever contradicted
+        # Column 3 holds the flags. Locals are never demoted: only names of global symbols are compared with the text.
+        quality = positions[:, 3] >> fact_postings.QUALITY_SHIFT
         packed_document = PackedDocument(
-            doc.path,
-            doc.interface_hash,
-            doc.unresolved,
-            int((quality == fact_postings.DEMOTED).sum()),
-            occurrences,
-            definitions,
-            compressor.compress(doc.hover),
-            tuple(sorted(set(doc.relationships))),
+            path=doc.path,
+            interface=doc.interface_hash,
+            unresolved=doc.unresolved,
+            demoted=int((quality == fact_postings.DEMOTED).sum()),
+            occurrences=occurrences,
+            definitions=definitions,
+            hover=compressor.compress(doc.hover),
+            links=tuple(sorted(set(doc.relationships))),
         )
         yield StorableDocument(packed_document, doc.hashes, positions)
 
 
 def _collect_global_positions(batch: list[PackableDocument]) -> list[npt.NDArray[np.int32]]:
-    """`Ready.positions` of each document."""
+    """`StorableDocument.positions` of each document."""
     import numpy as np
 
     rows = np.concatenate([doc.occurrences for doc in batch])
     counts = [len(doc.occurrences) for doc in batch]
     is_global = rows[:, 0] < np.repeat([len(doc.hashes) for doc in batch], counts)  # the rest are locals
+    # Where each document ends among the global rows: how many of the rows up to its end are global.
     bounds = np.concatenate(([0], np.cumsum(is_global)))[np.cumsum(counts)].tolist()
-    global_rows = rows[is_global][:, [0, 1, 2, 5]]
+    global_rows = rows[is_global][:, POSITION_COLUMNS]
     return [global_rows[start:stop] for start, stop in zip([0, *bounds], bounds, strict=False)]
 
 
 class ScipWriter:
-    """Fills a new scip file. `finish` writes symbols and closes it."""
+    """Writes a new scip file. `finish` writes the symbols and closes it."""
 
     def __init__(self, path: Path, segment_id: str) -> None:
         path.touch()
@@ -190,28 +206,33 @@ class ScipWriter:
         self._document_positions: list[DocumentPositions] = []
 
     def add(self, storable: StorableDocument, *, blob: str, context: str, syntax: str) -> None:
-        file = self._insert_document(storable.packed, blob, context, syntax)
-        self._document_positions.append((file, storable.hashes, storable.positions))
-        self._linked_hashes.update(value for link in storable.packed.links for value in link[:2])
+        from gitindex.segment.scipsymbols import DocumentPositions  # late: readers need no numpy (UI-3)
+
+        file = self._insert_document(storable.packed, blob=blob, context=context, syntax=syntax)
+        self._document_positions.append(DocumentPositions(file, storable.hashes, storable.positions))
+        for symbol, target, _ in storable.packed.links:
+            self._linked_hashes.update((symbol, target))
 
     def add_tombstone(self, path: str, context: str) -> None:
         """Hide the path's documents in older segments."""
-        self._insert_document(PackedDocument(path, "", 0, 0, b"", b"", b"", ()), "", context, "")
+        self._insert_document(PackedDocument.tombstone(path), blob="", context=context, syntax="")
 
-    def _insert_document(self, packed: PackedDocument, blob: str, context: str, syntax: str) -> int:
+    def _insert_document(self, packed: PackedDocument, *, blob: str, context: str, syntax: str) -> int:
+        """Returns the number of the document."""
         self.files += 1
-        row = (
-            self.files,
-            packed.path,
-            blob,
-            context,
-            packed.digest if blob else b"",
-            packed.interface,
-            syntax,
+        header = DocumentHeader(
+            file=self.files,
+            path=packed.path,
+            blob=blob,
+            context=context,
+            digest=packed.digest if blob else b"",
+            interface=packed.interface,
+            syntax=syntax,
+            unresolved=packed.unresolved,
+            demoted=packed.demoted,
         )
-        counts = (packed.unresolved, packed.demoted)
         blobs = (packed.occurrences, packed.definitions, packed.hover, _pack_links(packed.links))
-        self._db.execute("INSERT INTO scip_files VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", (*row, *counts, *blobs))
+        self._db.execute("INSERT INTO scip_files VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", (*header, *blobs))
         self._db.executemany(
             "INSERT OR REPLACE INTO scip_links VALUES (?,?,?,?)",
             [(target, symbol, self.files, flags) for symbol, target, flags in packed.links],
@@ -221,13 +242,16 @@ class ScipWriter:
     def finish(
         self, symbol_columns: Sequence[SymbolColumns], external_hovers: Iterable[tuple[int, bytes]] = ()
     ) -> None:
-        """`find_by_short_name`: symbols, those of other documents are left out; `external_hover`: hover texts by hash."""
+        """Write the symbols and hover texts that the documents use, and close the file.
+
+        `symbol_columns` may contain more symbols than the documents use; `external_hovers` are pairs of hash and text.
+        """
         from concurrent.futures import ThreadPoolExecutor
 
         from gitindex.segment.scipsymbols import UsedSymbols
 
         used_symbols = UsedSymbols(symbol_columns, self._document_positions, self._linked_hashes)
-        with ThreadPoolExecutor(1) as executor:  # compressing leaves the interpreter to others
+        with ThreadPoolExecutor(1) as executor:  # compression releases the interpreter lock
             packed_names = executor.submit(list, symbol_strings.pack_names(used_symbols.texts))
             self._db.executemany("INSERT INTO scip_symbols VALUES (?,?)", used_symbols.pack_by_hash())
             self._db.executemany("INSERT INTO scip_short VALUES (?,?)", used_symbols.pack_by_name())
@@ -243,7 +267,7 @@ class ScipWriter:
 
 
 class ScipFacts:
-    """Read-only hand on one scip file. Knows nothing of other segments: only a view may join them (SN-6)."""
+    """Read-only access to one scip file. Does not know other segments: only a view combines them (SN-6)."""
 
     def __init__(self, path: Path) -> None:
         self._db = open_immutable(path, "scip_facts")
@@ -273,7 +297,7 @@ class ScipFacts:
         return fact_postings.unpack_definitions(self._read_column("definitions", file))
 
     def hover(self, file: int) -> bytes:
-        """As `semantic.describe` reads it."""
+        """The descriptions of a document's symbols, in the form that `semantic.describe` parses."""
         import zstandard
 
         return zstandard.ZstdDecompressor().decompress(
@@ -281,6 +305,7 @@ class ScipFacts:
         )
 
     def postings(self, symbol: int) -> Iterator[Posting]:
+        """The positions of a symbol, given by its hash."""
         packed_positions = self._find_in_block("scip_symbols", "hash", symbol)
         return iter(()) if packed_positions is None else fact_postings.unpack_symbol(packed_positions)
 
@@ -290,12 +315,11 @@ class ScipFacts:
             yield from blocks.items(block)
 
     def name(self, symbol: int) -> bytes | None:
+        """The string of a symbol, given by its hash."""
         packed_positions = self._find_in_block("scip_symbols", "hash", symbol)
-        return (
-            None
-            if packed_positions is None
-            else self._read_name(fact_postings.read_name_number(packed_positions))
-        )
+        if packed_positions is None:
+            return None
+        return self._read_name(fact_postings.read_name_number(packed_positions))
 
     def names(self) -> Iterator[tuple[int, bytes]]:
         """Hash and string of every symbol."""
@@ -306,16 +330,13 @@ class ScipFacts:
     def find_by_short_name(self, short: bytes) -> list[bytes]:
         """Symbols whose last descriptor has this name."""
         packed_numbers = self._find_in_block("scip_short", "key", symbol_grammar.hash64(short))
-        return (
-            []
-            if packed_numbers is None
-            else [
-                self._read_name(number) for number in accumulate(fact_postings.iter_varints(packed_numbers))
-            ]
-        )
+        if packed_numbers is None:
+            return []
+        numbers = accumulate(fact_postings.iter_varints(packed_numbers))  # stored as differences
+        return [self._read_name(number) for number in numbers]
 
     def find_links(self, target: int) -> list[tuple[int, int, int]]:
-        """(symbol, document, flags) of what relates to `target`."""
+        """(symbol, document number, flags) of the symbols that relate to `target`."""
         sql = "SELECT symbol, file, flags FROM scip_links WHERE target = ?"
         return list(self._db.execute(sql, (target,)))
 
@@ -328,12 +349,17 @@ class ScipFacts:
 
     def read_packed(self, header: DocumentHeader) -> PackedDocument:
         """The document in stored form, for a merge."""
-        columns = "occurrences, definitions, hover, links"
-        row = self._fetch_one(f"SELECT {columns} FROM scip_files WHERE file = ?", header.file)  # noqa: S608
-        assert row is not None
-        counts = (header.unresolved, header.demoted)
+        sql = "SELECT occurrences, definitions, hover, links FROM scip_files WHERE file = ?"
+        occurrences, definitions, hover, links = self._fetch_one(sql, header.file)
         return PackedDocument(
-            header.path, header.interface, *counts, row[0], row[1], row[2], _unpack_links(row[3])
+            path=header.path,
+            interface=header.interface,
+            unresolved=header.unresolved,
+            demoted=header.demoted,
+            occurrences=occurrences,
+            definitions=definitions,
+            hover=hover,
+            links=_unpack_links(links),
         )
 
     def _read_column(self, column: str, file: int) -> bytes:
@@ -348,7 +374,7 @@ class ScipFacts:
         return self._name_blocks[block][offset]
 
     def _find_in_block(self, table: str, column: str, key: int) -> bytes | None:
-        """From the one block that may hold the key."""
+        """The value of a key. Blocks are stored under their lowest key, so only one block can contain it."""
         sql = f"SELECT block FROM {table} WHERE {column} <= ? ORDER BY {column} DESC LIMIT 1"  # noqa: S608
         row = self._fetch_one(sql, key)
         return None if row is None else blocks.find(row[0], key)

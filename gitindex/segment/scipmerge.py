@@ -1,4 +1,4 @@
-"""Many scip files become one: the documents that count are taken as stored, symbols are gathered anew."""
+"""Merges scip files: copies the visible documents as stored, and builds the symbol tables anew."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from pathlib import Path
 
 from gitindex.scip import fact_postings
 from gitindex.scip.symbol_grammar import hash64, parse_last_name
-from gitindex.segment.scipfacts import DocumentHeader, ScipFacts, ScipWriter, StorableDocument
+from gitindex.segment.scipfacts import (
+    POSITION_COLUMNS,
+    DocumentHeader,
+    ScipFacts,
+    ScipWriter,
+    StorableDocument,
+)
 
 
 def merge(
@@ -16,9 +22,9 @@ def merge(
     sources: Iterable[tuple[ScipFacts, list[DocumentHeader]]],
     hidden_documents: Iterable[DocumentHeader] = (),
 ) -> tuple[int, int]:
-    """Write `target` from the listed documents; how many documents and occurrences it holds.
+    """Write `target` from the listed documents; returns how many documents and occurrences it holds.
 
-    `hidden_documents`: paths whose documents in older segments must stay hidden though none replaces them.
+    `hidden_documents` get a tombstone: their older documents must stay hidden, though no document replaces them.
     """
     import numpy as np
 
@@ -35,7 +41,8 @@ def merge(
             packed = facts.read_packed(header)
             file_blob = fact_postings.open_file(packed.occurrences)
             rows = np.array(list(fact_postings.unpack_occurrences(file_blob)), np.int32).reshape(-1, 6)
-            positions = rows[rows[:, 0] < len(file_blob.hashes)][:, [0, 1, 2, 5]]
+            is_global = rows[:, 0] < len(file_blob.hashes)  # the rest are locals
+            positions = rows[is_global][:, POSITION_COLUMNS]
             storable = StorableDocument(packed, np.array(file_blob.hashes, np.int64), positions)
             writer.add(storable, blob=header.blob, context=header.context, syntax=header.syntax)
             occurrences += file_blob.total

@@ -10,7 +10,7 @@ from gitindex.errors import StoreCorrupt
 
 
 def write(path: Path, entries: Iterable[tuple[str, str]]) -> int:
-    """Write (path_key, reason) pairs, sorted; returns how many."""
+    """Write (path_key, reason) pairs, sorted; returns their number."""
     lines = [
         json.dumps({"path_key": key, "reason": reason}, ensure_ascii=False) for key, reason in sorted(entries)
     ]
@@ -27,5 +27,5 @@ def read(path: Path) -> list[str]:
 
 
 def count(path: Path) -> int:
-    """How many paths a file of tombstones names, without reading any of them."""
+    """The number of tombstones in a file; counts lines and parses none."""
     return path.read_bytes().count(b"\n")

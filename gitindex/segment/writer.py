@@ -1,6 +1,6 @@
 """Writes one segment into a staging directory: table, facts, path map, tombstones. Not the lexical index.
 
-A segment is complete when `finish` returns; nothing outside the staging directory was touched.
+A segment is complete when `write_table` and `write_facts` have returned. Writes only to the staging directory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class WrittenSegment:
 
 
 class SegmentWriter:
-    """`folder` receives `<id>.lance/` and the small files that stand beside it."""
+    """Writes `<id>.lance/` and the small files of the segment into `folder`."""
 
     def __init__(self, folder: Path, segment_id: str, dimension: int, chunker_version: str) -> None:
         self.id = segment_id
@@ -44,24 +44,28 @@ class SegmentWriter:
         self._files = 0
 
     def add(self, record: FileRecord, extraction: Extraction | None, vectors: Sequence[Any]) -> None:
-        """Add a path: indexed with its extraction, or skipped (no extraction)."""
+        """Add a path, with its extraction if it is indexed, None if it is skipped."""
         if extraction is not None:
             self._table.add(record.path, record.file_hash, record.language, extraction.chunks, vectors)
         self._facts.add(record, extraction)
         self._append_path(record.path, record.blob)
 
     def add_rows(self, batch: pa.RecordBatch) -> None:
+        """Add chunk rows of another segment (compaction)."""
         self._table.add_batch(batch)
 
     def copy_facts(self, source: Path, live_records: Sequence[FileRecord]) -> None:
+        """Add the facts of these records from another facts file (compaction)."""
         self._facts.copy(source, [record.path for record in live_records])
         for record in live_records:
             self._append_path(record.path, record.blob)
 
     def write_table(self, marker: dict[str, Any] | None) -> None:
+        """Write the table, with the completion marker if it is the newest of its snapshot."""
         self._table.finish(marker)
 
     def write_facts(self, tombstone_entries: Iterable[tuple[str, str]]) -> WrittenSegment:
+        """Write facts, path map and (path, reason) tombstones; call after `write_table`."""
         self._facts.finish()
         self._path_map.close()
         count = tombstones.write(self._folder / "tombstones.jsonl", tombstone_entries)

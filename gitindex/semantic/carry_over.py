@@ -38,5 +38,5 @@ def carry_documents(layout: Layout, previous: SnapshotView, *, wait: float = 30.
         snapshot_id = manifests.next_id(layout, txn)
         staged = stage(active, folder, writer, snapshot_id)
         compose = make_composer(active.manifest, snapshot_id, held_lease.epoch, previous.manifest.semantic)
-        publish.publish(layout, held_lease, snapshot_id, staged, active.verifier, compose)
+        publish.publish(layout, held_lease, snapshot_id, staged, verifier=active.verifier, compose=compose)
         return snapshot_id

@@ -113,7 +113,15 @@ def _attempt_import(
         staged = stage(active, folder, writer(), snapshot_id)
         entries = _replace_entry(active.manifest, _build_entry(source, result))
         compose = make_composer(active.manifest, snapshot_id, held_lease.epoch, entries)
-        publish.publish(layout, held_lease, snapshot_id, staged, active.verifier, compose, confirm)
+        publish.publish(
+            layout,
+            held_lease,
+            snapshot_id,
+            staged,
+            verifier=active.verifier,
+            compose=compose,
+            confirm=confirm,
+        )
         return replace(result, snapshot_id=snapshot_id)
 
 

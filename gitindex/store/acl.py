@@ -1,6 +1,6 @@
-"""POSIX default ACLs: the kernel gives what is made in a folder the access of its group, whatever the umask (ST-3).
+"""POSIX default ACLs: the kernel grants a folder's group access to every new file in it, whatever the umask (ST-3).
 
-Linux only, through extended attributes; a file system without them leaves it to `atomic` to set permissions.
+Linux only, through extended attributes. On a file system without them, `atomic` alone sets the permissions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import struct
 from pathlib import Path
 
 _DEFAULT_ACL_ATTRIBUTE = "system.posix_acl_default"
-# The kernel's form (linux/posix_acl_xattr.h): a version, then entries of tag, permissions and id, little-endian.
+# Layout of the attribute (linux/posix_acl_xattr.h), little-endian: a 32-bit version, then entries of a 16-bit tag,
+# 16-bit permissions and a 32-bit user or group id.
 _ACL_VERSION = 2
 _ENTRY = struct.Struct("<HHI")
 _USER_OBJ, _GROUP_OBJ, _GROUP, _MASK, _OTHER = 0x01, 0x04, 0x08, 0x10, 0x20
@@ -19,9 +20,9 @@ _NO_ID = 0xFFFFFFFF
 
 
 def grant_group(folder: Path) -> bool:
-    """Let the group, and nobody else, into everything that will be made in `folder`; False where that cannot be set.
+    """Let the group, and nobody else, use all future files in `folder`; False where no default ACL can be set.
 
-    A default ACL that does this already stays: an administrator may have named more groups.
+    An existing default ACL that already does so is not changed: an administrator may have added groups to it.
     """
     if not hasattr(os, "setxattr"):
         return False
@@ -31,13 +32,13 @@ def grant_group(folder: Path) -> bool:
     value = struct.pack("<I", _ACL_VERSION) + b"".join(_ENTRY.pack(*entry, _NO_ID) for entry in entries)
     try:
         os.setxattr(folder, _DEFAULT_ACL_ATTRIBUTE, value, follow_symlinks=False)
-    except OSError:  # no such attributes here, or the folder is somebody else's
+    except OSError:  # the file system has no ACLs, or another user owns the folder
         return False
     return True
 
 
 def is_group_granted(folder: Path) -> bool:
-    """Does the folder's default ACL give a group everything, and others nothing?"""
+    """Whether the folder's default ACL gives a group all permissions, and others none."""
     try:
         value = os.getxattr(folder, _DEFAULT_ACL_ATTRIBUTE, follow_symlinks=False)
         entries = list(_ENTRY.iter_unpack(value[4:]))

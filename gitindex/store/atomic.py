@@ -1,6 +1,7 @@
-"""The only rename, and the fsyncs around it (SN-4). Full disks and read-only stores get names here.
+"""Durable file replacement: the only place that renames, with the fsyncs around it (SN-4).
 
-A path is either its old or its new content after a crash at any point; directories move whole.
+After a crash at any point a path has either its old or its new content; directories move as a whole. Also translates
+full-disk and read-only errors, and gives new files the permissions of their store.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ _SYNC_THREADS = 16
 _FULL_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "disk is full")
 _DENIED_ERRNOS = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST}
-# Tantivy does not say why its writer died; it writes and nothing else.
+# Tantivy does not report why its writer thread died; all that thread does is write, so take it as a denied write.
 _DENIED_TEXTS = ("Read-only file system", "Permission denied", "readonly database", "index writer was killed")
 
 
 @contextmanager
 def translate_storage_errors(path: Path) -> Iterator[None]:
-    """Name what the operating system or an engine reports about the disk below `path`.
+    """Turn disk errors of the operating system or an engine, about the store at `path`, into errors of gitindex.
 
-    Raises StorageFull, StoreUnwritable; anything else passes unchanged.
+    Raises StorageFull or StoreUnwritable; any other exception passes unchanged.
     """
     try:
         yield
@@ -62,7 +63,7 @@ def unwritable_error(path: Path, error: Exception) -> StoreUnwritable:
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Replace `path` by `data`: temporary file, fsync, rename, fsync of the directory; no fsync unless `durable`."""
+    """Replace the content of `path`: temporary file, fsync, rename, fsync of the directory; fsync only if `durable`."""
     temporary = path.with_name(f"{path.name}.tmp.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         with open(create(temporary), "wb") as handle:
@@ -79,21 +80,22 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
 
 
 def create(path: Path) -> int:
-    """A descriptor of a new file with its store's permissions (ST-3), whatever the umask of the caller.
+    """Create a file with the permissions of its store (ST-3), whatever the umask; returns its descriptor.
 
     Raises FileExistsError.
     """
     mode = store_file_mode(path.parent)
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, mode or 0o666)
-    if mode and stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # else the folder's ACL did it
+    if mode and stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # else the folder's ACL already set it
         os.fchmod(descriptor, mode)
     return descriptor
 
 
 def store_file_mode(folder: Path) -> int:
-    """What files of a store's folder allow: its group where the folder is the group's, else its owner.
+    """The mode of files in a store's folder: readable and writable by the group where the folder is setgid, else by
+    the owner only.
 
-    0 for a folder that others may enter: no store, so the umask decides.
+    0 for a folder that others may enter: it belongs to no store, so the umask decides.
     """
     mode = folder.stat().st_mode
     if mode & 0o007:
@@ -102,13 +104,13 @@ def store_file_mode(folder: Path) -> int:
 
 
 def create_missing(path: Path) -> None:
-    """An empty file with its store's permissions, where there is none: engines would choose permissions themselves."""
+    """Create an empty file with the permissions of its store unless it exists: an engine would choose others."""
     with suppress(FileExistsError):
         os.close(create(path))
 
 
 def make_folder(path: Path) -> None:
-    """A directory and those above it, each with the permissions of its store (ST-3), whatever the umask."""
+    """Create a directory and its missing parents, each with the permissions of its store (ST-3), whatever the umask."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -118,9 +120,9 @@ def make_folder(path: Path) -> None:
 
 
 def make_private_folder(path: Path, mode: int = 0o700) -> None:
-    """A directory and what is missing above it, with `mode` from the start: nothing in it has to be hurried.
+    """Create a directory and its missing parents with `mode` from the start, so that others can never enter.
 
-    Where a group may enter, it is the group of the directory above if that one hands its group down (setgid).
+    Where `mode` admits a group, a setgid parent passes its group on.
     """
     if path.is_dir():
         return
@@ -131,11 +133,11 @@ def make_private_folder(path: Path, mode: int = 0o700) -> None:
 
 
 def restrict(path: Path) -> None:
-    """Give a new file or directory of a store its permissions; it lies in a folder that keeps others out already."""
+    """Give a new file or directory the permissions of its store; its folder keeps others out already."""
     mode = store_file_mode(path.parent)
     if mode and path.is_dir():
         mode = 0o2770 if mode == 0o660 else 0o700
-    if mode and stat.S_IMODE(path.stat().st_mode) != mode:  # a change for nothing would change the ctime
+    if mode and stat.S_IMODE(path.stat().st_mode) != mode:  # a needless chmod would change the ctime
         path.chmod(mode)
 
 
@@ -144,7 +146,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Move a finished file or directory into its place, durably. A leftover of a crashed try is replaced."""
+    """Move a finished file or directory to `target`, durably. Replaces what a crashed attempt left there."""
     if target.is_dir() and not target.is_symlink():
         _rmtree(target)
     os.rename(source, target)
@@ -168,7 +170,7 @@ def sync_directory(path: Path) -> None:
 
 
 def sync_all(paths: Iterable[Path]) -> None:
-    """fsync many files and directories at once: the file system commits them together."""
+    """fsync many files and directories in parallel: the file system commits them together."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(_SYNC_THREADS) as pool:
@@ -192,7 +194,7 @@ def link_or_copy(source: Path, target: Path) -> bool:
 
 
 def remove_tree(path: Path) -> int:
-    """Delete a file or directory; returns the bytes it held. Missing is fine: another sweep was quicker."""
+    """Delete a file or directory and return its size in bytes. A missing path is fine: another process removed it."""
     try:
         if not path.is_dir() or path.is_symlink():
             size = path.stat(follow_symlinks=False).st_size
@@ -212,7 +214,7 @@ def _rmtree(path: Path, *, ignore_errors: bool = False) -> None:
 
 
 def tree_size(path: Path) -> int:
-    """The bytes of a directory's files, or of one file; 0 for what is gone."""
+    """The size in bytes of a file, or of all files below a directory; 0 for a missing path."""
     if path.is_file() or path.is_symlink():
         return path.lstat().st_size
     total = 0

@@ -1,4 +1,4 @@
-"""State `indexing` while a snapshot is made from nothing, with progress others can read (C-3, EN-6)."""
+"""Writes the store state `indexing`, with progress, while a first build or a full reindex runs (C-3, EN-6)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from gitindex.store.layout import Layout
 from gitindex.store.lease import Lease
 from gitindex.store.state_file import IndexingProgress
 
-_WRITE_INTERVAL = 0.5
+TrackProgress = Callable[[str, int, int], None]  # phase, done, total
+_WRITE_INTERVAL = 0.5  # seconds between two writes of the state file
 
 
 @contextmanager
 def record_failure(layout: Layout, lease: Lease) -> Iterator[None]:
-    """Remember that the body failed. Who lost the lease writes nothing any more (LE-1)."""
+    """Record in the store state that the body failed, unless the lease is lost (LE-1)."""
     try:
         yield
     except GitindexError:
@@ -30,12 +31,11 @@ def record_failure(layout: Layout, lease: Lease) -> Iterator[None]:
 
 
 @contextmanager
-def mark_indexing(
-    layout: Layout, lease: Lease, *, rebuild: bool
-) -> Iterator[Callable[[str, int, int], None]]:
-    """Mark a create or reindex for the body; an incremental sync leaves readers alone and marks nothing.
+def mark_indexing(layout: Layout, lease: Lease, *, rebuild: bool) -> Iterator[TrackProgress]:
+    """Set the state to `indexing` while the body runs, and yield a function that records its progress.
 
-    Whoever lost the lease marks nothing any more: tracking then raises LeaseLost.
+    Without `rebuild` (an incremental sync) nothing is written, so readers are not disturbed. The function raises
+    LeaseLost once the lease is lost.
     """
     if not rebuild:
         yield lambda _phase, _done, _total: None
@@ -49,24 +49,17 @@ def mark_indexing(
             return
         last_written = time.monotonic()
         percentage = round(100 * done / total, 1) if total else None
-        with suppress(LeaseHeld), lease.fence():  # busy with the lease: progress can be told later
-            state_file.write(
-                layout,
-                replace(
-                    previous_state,
-                    state="indexing",
-                    indexing=IndexingProgress(percentage, phase, state_file.now()),
-                ),
-            )
+        progress = IndexingProgress(percentage, phase, state_file.now())
+        with suppress(LeaseHeld), lease.fence():  # the lease is busy: the next call writes the progress
+            state_file.write(layout, replace(previous_state, state="indexing", indexing=progress))
 
     track("starting", 0, 0)
     try:
         yield track
     except BaseException:
-        if previous_state is not None:  # a failed reindex leaves the last good snapshot as good as it was
+        if previous_state is not None:  # after a failed reindex the last good snapshot is still active
             final_state = previous_state.state if previous_state.active_snapshot_id else "indexfailed"
+            failed_state = replace(previous_state, state=final_state, last_result="failed", indexing=None)
             with suppress(LeaseLost, LeaseHeld), lease.fence():
-                state_file.write(
-                    layout, replace(previous_state, state=final_state, last_result="failed", indexing=None)
-                )
+                state_file.write(layout, failed_state)
         raise

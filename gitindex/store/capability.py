@@ -1,6 +1,7 @@
-"""Whether a file system can carry a store that a group shares (ST-3): looked at by every process that will write one.
+"""Whether a file system can hold a store that a group shares (ST-3).
 
-A volume may have been moved, mounted otherwise or copied to a network since the store was made.
+Every process that writes to such a store checks once: the volume may have been remounted, or copied to a network file
+system, since the store was created.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gitindex.model.ids import ulid
 from gitindex.store import acl, atomic
 from gitindex.store.layout import Layout
 
-# Remote file systems cannot promise exclusive create and rename between hosts.
+# Network file systems do not guarantee exclusive create and atomic rename between hosts.
 _NETWORK_FILESYSTEMS = frozenset(
     {
         "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs",
@@ -31,22 +32,22 @@ def ensure_shareable(layout: Layout) -> None:
     """Check a shared store, once per process. Raises StoreNotShareable, StorageFull, StoreUnwritable."""
     try:
         base_stat = layout.base.stat()
-    except FileNotFoundError:  # whoever writes there says so
+    except FileNotFoundError:  # the write itself will report it
         return
     if base_stat.st_mode & stat.S_ISGID:
         _check_once(layout, base_stat.st_dev, base_stat.st_ino)
 
 
 @cache
-def _check_once(layout: Layout, device: int, inode: int) -> None:  # noqa: ARG001 - another volume is another store
+def _check_once(layout: Layout, device: int, inode: int) -> None:  # noqa: ARG001 - cache keys: another volume is another store
     check_shareable(layout)
-    if not acl.is_group_granted(layout.base):  # made by a release that set none
+    if not acl.is_group_granted(layout.base):  # created by a release that set no ACLs
         for folder in (layout.base, *layout.folders):
             acl.grant_group(folder)
 
 
 def check_shareable(layout: Layout) -> None:
-    """Prove that the file system is local and keeps its word: exclusive create, read after flush, rename.
+    """Prove that the file system is local and supports exclusive create, read after write, and rename.
 
     Raises StoreNotShareable naming what is missing, StorageFull, StoreUnwritable.
     """
@@ -85,7 +86,7 @@ def _check_create_is_exclusive(probe: Path) -> None:
 
 
 def filesystem_type(path: Path) -> str:
-    """The type of the file system below `path`, "" where the system does not tell."""
+    """The type of the file system that holds `path`, "" where /proc does not list mounts."""
     try:
         lines = Path("/proc/self/mounts").read_text().splitlines()
     except OSError:
@@ -94,7 +95,7 @@ def filesystem_type(path: Path) -> str:
     longest_mount_point, kind = "", ""
     for line in lines:
         _, mount_point, mount_type, *_ = line.split(" ")
-        mount_point = mount_point.replace("\\040", " ")
+        mount_point = mount_point.replace("\\040", " ")  # the kernel escapes spaces in octal
         inside = real == mount_point or real.startswith(mount_point.rstrip("/") + "/")
         if inside and len(mount_point) >= len(longest_mount_point):
             longest_mount_point, kind = mount_point, mount_type

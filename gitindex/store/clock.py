@@ -1,4 +1,4 @@
-"""The clocks of this machine, read in one place."""
+"""Reads the clocks of this machine: wall time, and time since boot together with the identity of the boot."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def read_clock() -> Moment:
 
 
 def boot_id() -> str:
-    """Raises OSError on systems that do not tell (macOS)."""
+    """Identifies the current boot of the machine. Raises OSError on systems without boot ids (macOS)."""
     return _BOOT_ID_FILE.read_text("ascii").strip()
 
 
 @cache
 def _clock_identity() -> str:
-    """Which start of the machine `_since_boot_ms` counts from; a time namespace may move it."""
+    """The boot that `_since_boot_ms` counts from, and the time namespace, which may shift it; "" where unknown."""
     try:
         return f"{boot_id()} {os.readlink(_TIME_NAMESPACE)}" if hasattr(time, "CLOCK_BOOTTIME") else ""
     except FileNotFoundError:  # no time namespaces, or no /proc at all

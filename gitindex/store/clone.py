@@ -6,7 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from gitindex.model.manifest import Artifact, Manifest, Origin
+from gitindex.model.manifest import Artifact, Manifest
 from gitindex.segment import lexical_index
 from gitindex.store import atomic, steps
 from gitindex.store.integrity import Verifier
@@ -14,9 +14,9 @@ from gitindex.store.layout import Layout
 
 
 def clone_lexical(parent: Manifest, verifier: Verifier, target: Path) -> dict[int, Artifact]:
-    """Clone the parent's index into `target`; returns what is known of each linked file, by inode.
+    """Clone the parent's lexical index into `target`; returns the artifact of each linked file, by inode.
 
-    Every file is proven before it is linked, so a damaged parent never spreads.
+    Every file is verified before it is linked, so that damage in the parent does not spread.
     """
     target.mkdir(parents=True)
     artifacts_by_inode: dict[int, Artifact] = {}
@@ -32,9 +32,9 @@ def clone_lexical(parent: Manifest, verifier: Verifier, target: Path) -> dict[in
 
 
 def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Manifest:
-    """Link every artifact of a sibling's snapshot into `target` (ST-4). The result is a parent, not yet published.
+    """Link every artifact of a sibling's snapshot into `target` (ST-4). Returns a parent manifest, not yet published.
 
-    Raises ChecksumMismatch when the sibling is damaged; leftovers in `target` are unreferenced and gc's to take.
+    Raises ChecksumMismatch when the sibling is damaged; gc then removes the unreferenced links from `target`.
     """
     verifier = Verifier(source)
     steps.reach("seed.link")
@@ -51,26 +51,18 @@ def seed(target: Layout, root: Path, source: Layout, manifest: Manifest) -> Mani
         atomic.sync_directory(folder)
     prepare_locks(target, manifest)
     steps.reach("seed.linked")
-    return replace(
-        manifest,
-        store_id=target.id,
-        canonical_root=str(root),
-        origin=replace(manifest.origin, kind="seeded")
-        if manifest.origin.kind == "local"
-        else _unchanged_origin(manifest),
-    )
+    origin = manifest.origin
+    if origin.kind == "local":  # a fetched snapshot stays fetched: seeding does not change who signed it
+        origin = replace(origin, kind="seeded")
+    return replace(manifest, store_id=target.id, canonical_root=str(root), origin=origin)
 
 
 def prepare_locks(layout: Layout, manifest: Manifest) -> list[Path]:
-    """Whoever opens a lexical index first makes its lock file, with whatever umask it has: so it is there already."""
+    """Create the lock files of the lexical index with the store's permissions, before Tantivy creates them with the
+    umask of the first reader. Returns those that were missing."""
     folders = {(layout.base / artifact.path).parent for artifact in manifest.lexical}
     locks = [folder / lexical_index.META_LOCK for folder in folders]
     missing = [lock for lock in locks if not lock.exists()]
     for lock in missing:
         atomic.create_missing(lock)
     return missing
-
-
-def _unchanged_origin(manifest: Manifest) -> Origin:
-    """A fetched snapshot stays fetched: seeding changes nothing about who signed it."""
-    return manifest.origin

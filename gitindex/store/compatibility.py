@@ -1,4 +1,4 @@
-"""Refusing stores of newer releases (ST-6), also for commands that would change a store without reading all of it."""
+"""Refuses stores that a newer release wrote (ST-6), also for commands that change a store without reading all of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gitindex.store.layout import Layout
 
 
 def check_control_files(layout: Layout) -> None:
-    """Raises IncompatibleVersion for a state file or a lease of another release. Damage is not looked for."""
+    """Raises IncompatibleVersion for a state file or a lease of another release. Ignores damage."""
     state_file.read(layout)
     with suppress(StoreCorrupt):
         lease.read(layout)
@@ -22,7 +22,7 @@ def check_control_files(layout: Layout) -> None:
 def refuse_newer(layout: Layout) -> None:
     """Raises IncompatibleVersion when anything of the store was written by a newer release.
 
-    An older manifest that cannot be read any more is no reason to refuse, nor is damage.
+    Ignores damage, and manifests of older releases that this one cannot read any more.
     """
     check_control_files(layout)
     active_id = manifests.read_active_id(layout)

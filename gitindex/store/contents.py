@@ -1,7 +1,7 @@
-"""What a segment really holds, compared with what its manifest says of it (SN-2, SN-10).
+"""Compares what a segment holds with its entry in the manifest (SN-2, SN-10).
 
-Answered from metadata: a table's schema and number of rows, sums over the facts, lines of the tombstones. No chunk row
-is read, so a publish can afford it for the segments that it wrote; `health` and `audit` ask it of every segment.
+Reads metadata only: a table's schema and row count, sums over the facts, the number of tombstone lines. As no chunk
+row is read, every publish can check the segments that it wrote; `health` and `audit` check every segment.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Flaw(NamedTuple):
 def find_flaws(
     layout: Layout, segment: Segment, dimension: int, markers: int | None = None
 ) -> Iterator[Flaw]:
-    """Differences between a segment and its entry in a manifest whose vectors have `dimension` numbers.
+    """Differences between a segment and its manifest entry; `dimension` is that of the snapshot's vectors.
 
-    `markers` is how many of the table's rows are completion markers; None: they are looked for.
+    `markers` is how many of the table's rows are completion markers; None: count them.
     """
     table = layout.table(segment.id)
     table_artifact = table.relative_to(layout.base).as_posix()
@@ -39,38 +39,34 @@ def find_flaws(
         yield Flaw(SCHEMA_MISMATCH, f"table {table.name} {flaw}", table_artifact)
         return
     rows = dataset.count_rows() - (chunk_table.count_markers(dataset) if markers is None else markers)
-    yield from _compare_count(segment, "rows", segment.rows, "its table", rows, table_artifact)
+    yield from _compare_count(
+        segment, "rows", declared=segment.rows, actual=rows, source="its table", artifact=table_artifact
+    )
     yield from _compare_facts(layout, segment)
     if segment.tombstones is not None:
-        declared_tombstones = segment.tombstones
-        stored_count = tombstones.count(layout.tombstones(segment.id))
         yield from _compare_count(
             segment,
             "tombstones",
-            declared_tombstones.count,
-            "its file",
-            stored_count,
-            declared_tombstones.artifact.path,
+            declared=segment.tombstones.count,
+            actual=tombstones.count(layout.tombstones(segment.id)),
+            source="its file",
+            artifact=segment.tombstones.artifact.path,
         )
 
 
 def find_facts_flaws(layout: Layout, manifest: Manifest) -> Iterator[Flaw]:
-    """As `find_flaws`, of every segment and without its table: for bytes that were checked where they were made."""
+    """As `find_flaws` for every segment, but without the tables: their publisher checked the same bytes."""
     for segment in manifest.segments:
         yield from _compare_facts(layout, segment)
 
 
 def find_impossible_counts(manifest: Manifest) -> Iterator[str]:
-    """Totals that no choice of live rows could give."""
+    """Messages about totals that exceed what all segments hold together."""
     counts = manifest.counts
     file_count = counts.files_indexed + sum(counts.skipped.values())
-    segment_totals = (
-        sum(segment.rows for segment in manifest.segments),
-        sum(one.files for one in manifest.segments),
-    )
     for name, declared, available in (
-        ("rows", counts.chunks_indexed, segment_totals[0]),
-        ("files", file_count, segment_totals[1]),
+        ("rows", counts.chunks_indexed, sum(segment.rows for segment in manifest.segments)),
+        ("files", file_count, sum(segment.files for segment in manifest.segments)),
     ):
         if available < declared:
             yield f"segments hold {available} {name}, the manifest counts {declared}"
@@ -82,13 +78,15 @@ def _compare_facts(layout: Layout, segment: Segment) -> Iterator[Flaw]:
         files, rows = facts.totals()
     finally:
         facts.close()
-    name = layout.facts(segment.id).relative_to(layout.base).as_posix()
-    yield from _compare_count(segment, "files", segment.files, "its facts", files, name)
-    yield from _compare_count(segment, "rows", segment.rows, "its facts", rows, name)
+    artifact = layout.facts(segment.id).relative_to(layout.base).as_posix()
+    for what, declared, actual in (("files", segment.files, files), ("rows", segment.rows, rows)):
+        yield from _compare_count(
+            segment, what, declared=declared, actual=actual, source="its facts", artifact=artifact
+        )
 
 
 def _compare_count(
-    segment: Segment, what: str, declared: int, source: str, actual: int, artifact: str
+    segment: Segment, what: str, *, declared: int, actual: int, source: str, artifact: str
 ) -> Iterator[Flaw]:
     if declared != actual:
         message = (

@@ -1,7 +1,7 @@
-"""Putting proven files of a published snapshot into a store (RE-3, RE-6).
+"""Installs the verified files of a published snapshot into a store (RE-3, RE-6).
 
-Nothing becomes visible here: the result is a parent for the next publish, exactly as a sibling's snapshot is. A
-file that a snapshot of this store references is never replaced by other bytes. Needs the lease.
+Nothing becomes visible here: the result is a parent for the next publish, exactly as a sibling's snapshot is. Never
+replaces a file that a snapshot of this store references by other bytes. Callers hold the lease.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gitindex.store.layout import Layout
 
 
 def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path], download_dir: Path) -> list[Path]:
-    """Put `files` (artifact path → a file whose hash was checked) in their places; returns what is new.
+    """Put `files` (artifact path → a file whose hash was checked) in their places; returns the paths that are new.
 
-    Files below `download_dir` are used up: a second name that goes away later would change the inode, and with it every
-    note that vouches for the file. Raises IntegrityError when a name belongs to other bytes here, or a file was
-    collected meanwhile. A crash leaves unreferenced files for gc.
+    Removes the files below `download_dir` once they are linked: unlinking the second name later would change the
+    ctime, and with it invalidate every checksum cache entry of the file. Raises IntegrityError when this store has
+    other bytes under a name, or when a file was collected meanwhile. A crash leaves unreferenced files for gc.
     """
     steps.reach("fetch.install")
     referenced_hashes = _collect_referenced_hashes(layout)
@@ -62,7 +62,7 @@ def install(layout: Layout, manifest: Manifest, files: Mapping[str, Path], downl
 
 
 def uninstall(layout: Layout, paths: Iterable[Path]) -> None:
-    """Take back what `install` added, and the directories that only held it."""
+    """Remove what `install` added, and the directories that this leaves empty."""
     parents: set[Path] = set()
     for path in paths:
         path.unlink(missing_ok=True)
@@ -74,8 +74,8 @@ def uninstall(layout: Layout, paths: Iterable[Path]) -> None:
 
 
 def register_snapshot(layout: Layout, manifest: Manifest) -> Manifest:
-    """Keep an installed snapshot under its own id (build areas only: their marker names no root)."""
-    local_manifest = _with_local_store_id(layout, manifest)
+    """Write the manifest of an installed snapshot under its own id (build areas only: their marker names no root)."""
+    local_manifest = replace(manifest, store_id=layout.id)
     snapshot_dir = layout.snapshot(manifest.snapshot_id)
     atomic.make_folder(snapshot_dir)
     atomic.write_bytes(layout.base / local_manifest.overlay.path, b"")
@@ -84,19 +84,15 @@ def register_snapshot(layout: Layout, manifest: Manifest) -> Manifest:
 
 
 def make_verifier(layout: Layout, manifest: Manifest) -> Verifier:
-    """A verifier that knows the files of an install by this process: hashed on arrival, linked since."""
+    """A verifier that does not hash the files of `manifest` again: this process checked each when it arrived."""
     verifier = Verifier(layout)
     for artifact in portable.published_artifacts(manifest):
         verifier.mark_verified(artifact)
     return verifier
 
 
-def _with_local_store_id(layout: Layout, manifest: Manifest) -> Manifest:
-    return replace(manifest, store_id=layout.id)
-
-
 def _collect_referenced_hashes(layout: Layout) -> dict[str, str]:
-    """Artifact path → hash, over every snapshot of the store."""
+    """Artifact path → hash, of every snapshot of the store."""
     hashes: dict[str, str] = {}
     for snapshot_id in manifests.list_ids(layout):
         try:
@@ -108,7 +104,7 @@ def _collect_referenced_hashes(layout: Layout) -> dict[str, str]:
 
 
 def _sync_folders(layout: Layout, folders: set[Path]) -> None:
-    """Every directory that gained an entry, up to the store."""
+    """fsync every directory that gained an entry, up to the store."""
     changed_folders = {
         parent for folder in folders for parent in (folder, *folder.parents) if layout.base in parent.parents
     }

@@ -1,8 +1,8 @@
-"""Checksums before first use (SN-7, IDX.MUST.006).
+"""Verifies artifacts against their checksums before first use (SN-7, IDX.MUST.006).
 
-The size is compared always. The hash is computed once per process and artifact, unless the publisher left a
-note that this very inode, with this size, mtime and ctime, had this hash. Writing to a file changes its ctime,
-so a note never vouches for bytes other than those hashed. Readers never write notes: they stay read-only.
+The size is always compared. The hash is computed once per process and artifact, unless the checksum cache has an entry
+for this inode, size, mtime and ctime. Writing to a file changes its ctime, so an entry never covers other bytes than
+those that were hashed. Only publishers write the cache; readers need no write access.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gitindex.errors import ChecksumMismatch
 from gitindex.model.manifest import Artifact
@@ -23,7 +23,15 @@ from gitindex.store.layout import Layout
 T = TypeVar("T")
 R = TypeVar("R")
 _READ_BYTES = 1 << 20
-Stamp = tuple[int, int, int, int]  # inode, size, mtime_ns, ctime_ns
+
+
+class Stamp(NamedTuple):
+    """The stat of a file that a checksum cache entry is bound to; the order is that of the entries on disk."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
 
 
 def hash_file(path: Path) -> tuple[str, int]:
@@ -50,7 +58,7 @@ def describe_artifacts(layout: Layout, paths: Iterable[Path]) -> dict[Path, Arti
 
 
 def _map_in_threads(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Hashing leaves the interpreter to others, so every core can take a file."""
+    """Map in one thread per core: hashing releases the interpreter lock."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -66,7 +74,7 @@ class Verifier:
         self._verified_stamps: dict[str, Stamp] = {}
 
     def verified_path(self, artifact: Artifact) -> Path:
-        """The artifact's path, once its bytes are proven.
+        """The artifact's path, after its bytes were verified.
 
         Raises ChecksumMismatch, naming the artifact and the repair command.
         """
@@ -74,26 +82,26 @@ class Verifier:
         stamp = _read_stamp(path)
         if stamp is None:
             raise _mismatch_error(artifact, "is missing")
-        if stamp[1] != artifact.size_bytes:
-            raise _mismatch_error(artifact, f"has {stamp[1]} bytes instead of {artifact.size_bytes}")
+        if stamp.size != artifact.size_bytes:
+            raise _mismatch_error(artifact, f"has {stamp.size} bytes instead of {artifact.size_bytes}")
         if self._verified_stamps.get(artifact.path) != stamp and not self._matches_cache(artifact, stamp):
             self.rehash(artifact)
         self._verified_stamps[artifact.path] = stamp
         return path
 
     def verify_all(self, artifacts: Iterable[Artifact]) -> None:
-        """Prove many at once. Raises ChecksumMismatch for the first that does not hold."""
+        """Verify many in parallel. Raises ChecksumMismatch for the first that differs."""
         for _ in _map_in_threads(self.verified_path, artifacts):
             pass
 
     def mark_verified(self, artifact: Artifact) -> None:
-        """Trust a file this process linked from one it had proven: same inode, same bytes."""
+        """Accept a file that this process linked from a verified one: same inode, same bytes."""
         stamp = _read_stamp(self._layout.base / artifact.path)
         if stamp is not None:
             self._verified_stamps[artifact.path] = stamp
 
     def rehash(self, artifact: Artifact) -> None:
-        """Hash the bytes whatever any note says.
+        """Hash the bytes, ignoring the checksum cache.
 
         Raises ChecksumMismatch.
         """
@@ -107,7 +115,7 @@ class Verifier:
             raise _mismatch_error(artifact, "does not match its checksum")
 
     def is_cached(self, artifact: Artifact) -> bool:
-        """Does a publisher's note vouch for the file as it stands? Reads no content."""
+        """Whether the checksum cache has an entry for the file as it is now. Reads no content."""
         stamp = _read_stamp(self._layout.base / artifact.path)
         return stamp is not None and self._matches_cache(artifact, stamp)
 
@@ -116,7 +124,7 @@ class Verifier:
 
 
 def write_checksum_cache(layout: Layout, artifacts: Iterable[Artifact]) -> None:
-    """Leave notes for artifacts this process wrote or checked just now. Writers only, under the lease."""
+    """Write the checksum cache for artifacts that this process has just written or verified. Callers hold the lease."""
     entries: dict[str, list[object]] = {}
     for artifact in artifacts:
         stamp = _read_stamp(layout.base / artifact.path)
@@ -126,7 +134,7 @@ def write_checksum_cache(layout: Layout, artifacts: Iterable[Artifact]) -> None:
 
 
 def _load_checksum_cache(layout: Layout) -> Mapping[str, tuple[object, ...]]:
-    """No notes, or notes nobody can read, only cost a hash."""
+    """A missing or unreadable cache is empty: it only costs hashing."""
     try:
         raw = json.loads(layout.checksum_cache.read_bytes())
         return {path: tuple(entry) for path, entry in raw.items()}
@@ -139,7 +147,7 @@ def _read_stamp(path: Path) -> Stamp | None:
         file_stat = os.stat(path, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns, file_stat.st_ctime_ns
+    return Stamp(file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns, file_stat.st_ctime_ns)
 
 
 def _mismatch_error(artifact: Artifact, what: str) -> ChecksumMismatch:

@@ -1,4 +1,4 @@
-"""Every path below a store, and nothing else (ST-2). Pure."""
+"""The paths of everything in a store (ST-2). Pure."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def data_dir(home: Path) -> Path:
 
 
 def builds_dir(home: Path) -> Path:
-    """A home within the home: stores of commits that were built to be published."""
+    """Holds the stores of `gitindex build`: a second home inside the home."""
     return home / "builds"
 
 
 def pin_file(home: Path) -> Path:
-    """Whose signatures count, per repository."""
+    """The pins: which keys and remote the user trusts, per repository."""
     return home / "trust.json"
 
 
@@ -63,7 +63,7 @@ class Layout:
 
     @property
     def last_used(self) -> Path:
-        """Outside the store: remembering use must not change what a reader reads (EN-5)."""
+        """Its mtime is the time of last use. Outside the store, because reading must not change a store (EN-5)."""
         return self.base.parent.parent / "used" / self.id
 
     @property
@@ -77,7 +77,7 @@ class Layout:
         return self.snapshot(snapshot_id) / "manifest.json"
 
     def replaced_record(self, snapshot_id: str) -> Path:
-        """When it stopped being the active one."""
+        """Records when the snapshot stopped being the active one."""
         return self.snapshot(snapshot_id) / "replaced.json"
 
     @property
@@ -99,7 +99,7 @@ class Layout:
         return self.segment(segment_id) / "facts.sqlite"
 
     def file_index(self, segment_id: str) -> Path:
-        """path → blob id of every path the segment holds: the map `repair` and diffs rely on."""
+        """path → blob id of every path in the segment; `repair` reads it where the facts are damaged."""
         return self.segment(segment_id) / "segment_file_index.jsonl"
 
     def tombstones(self, segment_id: str) -> Path:
@@ -152,7 +152,7 @@ class Layout:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Those that every store has."""
+        """The directories that every store has."""
         return (
             self.snapshots,
             self.tables,

@@ -1,10 +1,10 @@
-"""The writer lease (LE-1): cooperative, heart-beaten, fenced by an epoch that only grows.
+"""The writer lease (LE-1): cooperative, kept alive by heartbeats, fenced by an epoch that only grows.
 
-Invariant: every change of the lease file happens under the guard (an exclusively created file with a short
-life), so acquire, heartbeat, steal and release never overwrite each other. A guard is removed only under the breaker
-(a lock of the kernel), and each write looks under the same lock whether the guard is still its own: a process that was
-stopped for longer than any time limit writes nothing when it goes on (LE-3). A lease that vanished or changed hands
-is lost: its former owner stops before it makes anything visible. A new owner removes what earlier ones left in staging.
+Invariant: the lease file changes only under the guard (a short-lived file, created exclusively), so that acquire,
+heartbeat, steal and release never overwrite each other. A guard is removed only under the breaker (an flock), and each
+write checks under the same lock that its guard still exists: a process that was suspended for longer than any time
+limit writes nothing when it resumes (LE-3). A lease that vanished or has another owner is lost: its former owner stops
+before it makes anything visible. A new owner removes what earlier ones left in staging.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from gitindex.store.clock import boot_id
 from gitindex.store.layout import Layout
 
 TTL_MS = 120_000
-GUARD_TTL = 5.0
-_POLL = 0.02
+GUARD_TTL = 5.0  # seconds
+_POLL = 0.02  # seconds
 _PID_NAMESPACE = "/proc/self/ns/pid"
 
 
@@ -43,7 +43,7 @@ class LeaseState:
 
     owner_id: str
     pid: int
-    hostname: str  # see `process_scope`; releases that wrote the bare name of the host are told apart by that
+    hostname: str  # a `process_scope`; older releases wrote the bare host name, which never equals one
     started_at: str
     last_heartbeat_at: str
     lease_epoch: int
@@ -56,7 +56,7 @@ class LeaseState:
         return self.hostname.partition(" ")[0]
 
     def is_stale(self, now: float) -> bool:
-        """Released, past its ttl, or held by a process that this one could see and that no longer runs."""
+        """Whether it was released, is past its ttl, or belongs to a process of this scope that no longer runs."""
         if self.released:
             return True
         last_heartbeat = datetime.fromisoformat(self.last_heartbeat_at).timestamp()
@@ -71,8 +71,8 @@ class Lease:
     def __init__(
         self, layout: Layout, state: LeaseState, clock: Callable[[], float], *, had_to_wait: bool = False
     ) -> None:
-        self.had_to_wait = had_to_wait  # for another writer, before it became ours
-        self.removed_leftovers: dict[Path, int] = {}  # what earlier owners left in staging, with its size
+        self.had_to_wait = had_to_wait  # for another writer, before this one got the lease
+        self.removed_leftovers: dict[Path, int] = {}  # folders of earlier owners in staging → their sizes
         self._layout = layout
         self._state = state
         self._clock = clock
@@ -100,7 +100,7 @@ class Lease:
             )
 
     def is_lost(self) -> bool:
-        """Whether somebody else has the lease for sure."""
+        """Whether another process certainly has the lease; False when the lease file cannot be read."""
         try:
             return self._is_taken(read(self._layout))
         except (OSError, GitindexError):
@@ -114,19 +114,17 @@ class Lease:
     def release(self) -> None:
         self._stop.set()
         self._heartbeat_thread.join()
-        with (
-            contextlib.suppress(LeaseLost),
-            take_guard(self._layout) as lease_guard,
-        ):  # also when the store was removed
+        # LeaseLost also means that the store was removed: then nothing is left to release.
+        with contextlib.suppress(LeaseLost), take_guard(self._layout) as lease_guard:
             current = read(self._layout)
             if current is not None and self._is_ours(current):
                 lease_guard.write(replace(current, released=True))
 
     @contextmanager
     def fence(self) -> Iterator[None]:
-        """Nobody can take the lease while the body runs, not even from a process that is stopped in it.
+        """No process can take the lease while the body runs, not even while this process is suspended in it.
 
-        Raises LeaseLost when it was taken before, LeaseHeld when the guard stays taken.
+        Raises LeaseLost when another process has taken it, LeaseHeld when the guard stays taken.
         """
         with take_guard(self._layout) as lease_guard, lease_guard.fence():
             self.check()
@@ -160,8 +158,8 @@ def hold(
 ) -> Iterator[Lease]:
     """Hold the lease for the body. Waits up to `wait` seconds for the present owner.
 
-    Raises LeaseHeld when another writer keeps it, LeaseLost when the store was removed, or when the body failed and
-    another process has the lease by then: it may have taken away what the body worked with; StoreNotShareable.
+    Raises LeaseHeld when another writer keeps it; LeaseLost when the store was removed, or when the body failed after
+    another process took the lease, as that process may have removed the body's files; StoreNotShareable.
     """
     capability.ensure_shareable(layout)
     lease_state, had_to_wait = _acquire(layout, txn, wait, ttl_ms, clock)
@@ -202,7 +200,7 @@ def read(layout: Layout) -> LeaseState | None:
 
 
 def lease_held_error(state: LeaseState) -> LeaseHeld:
-    """The refusal for everybody but the owner."""
+    """The error for every process but the owner."""
     return LeaseHeld(
         f"another writer (pid {state.pid} on {state.host}, since {state.started_at}) is updating this index",
         hint="gitindex status",
@@ -210,7 +208,7 @@ def lease_held_error(state: LeaseState) -> LeaseHeld:
 
 
 def next_epoch(layout: Layout) -> int:
-    """The epoch of the next lease where it could be had now, else 0."""
+    """The epoch that a lease acquired now would get, or 0 while another writer holds it."""
     current = read(layout)
     if current is not None and not current.is_stale(time.time()):
         return 0
@@ -218,7 +216,7 @@ def next_epoch(layout: Layout) -> int:
 
 
 def replace_damaged_lease(layout: Layout, epoch: int) -> None:
-    """Replace a lease file nobody can read by a released one of at least `epoch`; its owner, if any, has lost it."""
+    """Replace an unreadable lease file by a released one with `epoch`; an owner it may have had loses the lease."""
     with take_guard(layout) as lease_guard:
         try:
             read(layout)
@@ -227,7 +225,7 @@ def replace_damaged_lease(layout: Layout, epoch: int) -> None:
 
 
 class Guard:
-    """The guard, taken. Its file stays open: no other file can have its inode meanwhile."""
+    """The guard, held. Its file stays open, so that no other file can get its inode meanwhile."""
 
     def __init__(self, layout: Layout, descriptor: int) -> None:
         self._layout = layout
@@ -235,20 +233,20 @@ class Guard:
 
     @contextmanager
     def fence(self) -> Iterator[None]:
-        """Nobody breaks the guard while the body runs. Raises LeaseLost when somebody has."""
+        """No process breaks the guard while the body runs. Raises LeaseLost when one has already."""
         with _lock_breaker(self._layout):
             if not self._is_current():
                 raise LeaseLost("the lease guard was broken by another process", hint="gitindex sync")
             yield
 
     def write(self, state: LeaseState) -> None:
-        """Raises LeaseLost when the guard was broken since it was taken: what was read then is outdated."""
+        """Write the lease file. Raises LeaseLost when the guard was broken: what was read under it is outdated."""
         value = {"schema_version": versions.MATRIX["writer_lease"].current, **asdict(state)}
         with self.fence():
             sealed_json.write(self._layout.lease, value)
 
     def release(self) -> None:
-        with contextlib.suppress(LeaseHeld), _lock_breaker(self._layout):  # else it goes stale
+        with contextlib.suppress(LeaseHeld), _lock_breaker(self._layout):  # LeaseHeld: the guard expires
             if self._is_current():
                 os.unlink(self._layout.lease_guard)
         os.close(self._descriptor)
@@ -262,7 +260,7 @@ class Guard:
 
 @contextmanager
 def take_guard(layout: Layout, wait: float = 10.0) -> Iterator[Guard]:
-    """Serialise lease changes by exclusive create. A guard older than its ttl is broken.
+    """Hold the guard for the body; a guard file older than its ttl is removed.
 
     Raises LeaseHeld when the guard stays taken for `wait` seconds.
     """
@@ -284,16 +282,15 @@ def take_guard(layout: Layout, wait: float = 10.0) -> Iterator[Guard]:
 def _acquire(
     layout: Layout, txn: str, wait: float, ttl_ms: int, clock: Callable[[], float]
 ) -> tuple[LeaseState, bool]:
-    """What was granted, and whether somebody had to be waited for."""
+    """The new lease, and whether another writer had to be waited for."""
     deadline = time.monotonic() + wait
     had_to_wait = False
     while True:
         with take_guard(layout) as lease_guard:
             current = read(layout)
             if current is None or current.is_stale(clock()):
-                lease_state = _new_lease_state(
-                    txn, ttl_ms, clock(), _highest_granted_epoch(layout, current) + 1
-                )
+                epoch = _highest_granted_epoch(layout, current) + 1
+                lease_state = _new_lease_state(txn, ttl_ms, clock(), epoch)
                 lease_guard.write(lease_state)
                 return lease_state, had_to_wait
         had_to_wait = True
@@ -303,7 +300,7 @@ def _acquire(
 
 
 def _highest_granted_epoch(layout: Layout, previous: LeaseState | None) -> int:
-    """The highest epoch that was ever granted, also where the lease file was lost or put back (LE-3)."""
+    """The highest epoch that was ever granted, even if the lease file was lost or restored from a copy (LE-3)."""
     if previous is None:
         return manifests.highest_epoch(layout, manifests.list_ids(layout))
     active = manifests.read_active_id(layout)
@@ -324,7 +321,7 @@ def _new_lease_state(txn: str, ttl_ms: int, now: float, epoch: int) -> LeaseStat
 
 
 def _create_guard(layout: Layout) -> int | None:
-    """A descriptor of the guard we made, None when somebody has it. Raises LeaseLost when the store is gone."""
+    """Create the guard file; returns its descriptor, None when it exists. Raises LeaseLost when the store is gone."""
     try:
         return atomic.create(layout.lease_guard)
     except FileExistsError:
@@ -343,9 +340,9 @@ def _break_stale_guard(layout: Layout) -> None:
 
 @contextmanager
 def _lock_breaker(layout: Layout, wait: float = 10.0) -> Iterator[None]:
-    """All removals of a guard happen under this lock, so nobody removes a guard made after it looked.
+    """Hold the lock under which guards are removed, so that no process removes a guard created after its check.
 
-    Raises LeaseHeld when a process that is stopped keeps it for `wait` seconds.
+    Raises LeaseHeld when a suspended process keeps the lock for `wait` seconds.
     """
     try:
         descriptor = atomic.create(layout.guard_breaker)
@@ -356,7 +353,8 @@ def _lock_breaker(layout: Layout, wait: float = 10.0) -> Iterator[None]:
         try:
             yield
         finally:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process forked meanwhile has the descriptor too
+            # Closing is not enough: a child that was forked meanwhile shares the lock.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
         os.close(descriptor)
 
@@ -376,9 +374,9 @@ def _flock_until(descriptor: int, deadline: float) -> None:
 
 @cache
 def process_scope() -> str:
-    """Where a process id means the same process: this host since it was started, and this pid namespace.
+    """Within which a process id is unique: host name, boot id and pid namespace.
 
-    Two containers may have one host name. Without such namespaces (macOS) the host name is all there is.
+    Two containers may have the same host name. Systems without boot ids and namespaces (macOS) use the host name alone.
     """
     try:
         boot, namespace = boot_id(), os.readlink(_PID_NAMESPACE)
@@ -388,7 +386,7 @@ def process_scope() -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process still runs, as far as this one can see."""
+    """Whether a process with this id runs; it may belong to another user."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

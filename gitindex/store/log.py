@@ -1,4 +1,4 @@
-"""`logs/sync.log.jsonl`: what happened and how long it took. Metadata only: no paths, no content (ST-2)."""
+"""`logs/sync.log.jsonl`: events of a store and their durations. Holds no paths and no content (ST-2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROTATED_FILES = 3
 
 
 def append(layout: Layout, event: str, **facts: Any) -> None:
-    """Add a line; rotate before it would outgrow the limit. A log that cannot be written never fails a sync."""
+    """Append a line, rotating the file before it exceeds MAX_BYTES. Ignores errors: logging must not fail a sync."""
     line = json.dumps({"at": now(), "pid": os.getpid(), "event": event, **facts}) + "\n"
     with contextlib.suppress(OSError):
         _rotate(layout.log, len(line))
@@ -28,7 +28,7 @@ def append(layout: Layout, event: str, **facts: Any) -> None:
 
 
 def read_entries(layout: Layout, event: str) -> list[dict[str, Any]]:
-    """Lines about `event` in the current file, oldest first; a torn or foreign line is passed over."""
+    """Lines about `event` in the current file, oldest first; skips lines that are not JSON objects."""
     try:
         lines = layout.log.read_text("utf-8", "replace").splitlines()
     except OSError:

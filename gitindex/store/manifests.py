@@ -1,4 +1,4 @@
-"""Reading and writing manifests, and the pointer to the active one (SN-4, SN-11)."""
+"""Reads and writes manifests, and the pointer to the active one (SN-4, SN-11)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ def read(layout: Layout, snapshot_id: str) -> Manifest:
         raise StoreCorrupt(f"manifest {path} is missing", hint="gitindex repair") from None
     except ValueError as error:
         raise StoreCorrupt(f"manifest {path} is not JSON: {error}", hint="gitindex repair") from error
-    manifest = manifest_model.from_json(
-        data, str(path)
-    )  # its version first: another release may seal otherwise
-    try:
+    manifest = manifest_model.from_json(data, str(path))
+    try:  # after the version check: another release may compute the seal differently
         sealed_json.verify_seal(data)
     except ValueError as error:
         raise StoreCorrupt(f"manifest {path} {error}", hint="gitindex repair") from error
@@ -61,16 +59,17 @@ def list_ids(layout: Layout) -> list[str]:
 
 
 def next_id(layout: Layout, proposed: str) -> str:
-    """`proposed`, or a new id above every snapshot of the store where the clock is behind or others came first (LE-3).
+    """`proposed` if it is above every snapshot id of the store, else a new id that is (LE-3).
 
-    For the holder of the lease: without it, another writer may take a higher one meanwhile.
+    The clock may be behind, or another writer may have published since `proposed` was made. Callers hold the lease,
+    else a higher id could be taken meanwhile.
     """
     newest = max(list_ids(layout), default="")
     return proposed if proposed > newest else ulid(creation_ms(newest) + 1)
 
 
 def read_active_id(layout: Layout) -> str | None:
-    """What the pointer says; None when it is missing or says nothing sensible."""
+    """The snapshot id in the pointer file; None when the file is missing or malformed."""
     try:
         text = layout.active_pointer.read_text("ascii").strip()
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
@@ -81,8 +80,8 @@ def read_active_id(layout: Layout) -> str | None:
 def read_active(layout: Layout) -> Manifest | None:
     """The active manifest, or the newest that passes full checks when the pointer or its target is lost (SN-11).
 
-    None: the store has never published. Raises StoreCorrupt when it has and no snapshot is whole, IncompatibleVersion
-    when the pointer leads, or might have led, to a snapshot of another release.
+    None when the store has never published. Raises StoreCorrupt when it has, but no snapshot is intact;
+    IncompatibleVersion when the pointer leads, or may have led, to a snapshot of another release.
     """
     pointed_id = read_active_id(layout)
     if pointed_id is not None:
@@ -96,7 +95,7 @@ def read_active(layout: Layout) -> Manifest | None:
 
 
 def highest_epoch(layout: Layout, snapshot_ids: Iterable[str]) -> int:
-    """The highest lease epoch of these snapshots, 0 without any; what cannot be read counts for nothing."""
+    """The highest lease epoch of these snapshots, 0 without any; ignores unreadable manifests."""
     highest = 0
     for snapshot_id in snapshot_ids:
         with suppress(IntegrityError, IncompatibleVersion):
@@ -105,19 +104,19 @@ def highest_epoch(layout: Layout, snapshot_ids: Iterable[str]) -> int:
 
 
 def _was_never_published(layout: Layout) -> bool:
-    """No pointer because there never was one: what lies here is of a first publish that died before its swap."""
+    """Whether a missing pointer never existed: any snapshot is then of a first publish that died before its swap."""
     state = state_file.read(layout)
     return not list_ids(layout) if state is None else state.active_snapshot_id is None
 
 
 def _find_newest_intact(layout: Layout, excluded_id: str | None) -> Manifest:
-    """The whole snapshot of the latest lease: a clock that went back made ids that say otherwise (LE-3)."""
+    """The intact snapshot with the highest lease epoch, since ids are out of order after a clock went back (LE-3)."""
     readable_manifests = []
     for snapshot_id in list_ids(layout):
         with suppress(IntegrityError, OSError):
             if snapshot_id != excluded_id:
                 readable_manifests.extend(_read_unless_older(layout, snapshot_id))
-    readable_manifests.sort(key=lambda one: (one.lease_epoch, one.snapshot_id), reverse=True)
+    readable_manifests.sort(key=lambda manifest: (manifest.lease_epoch, manifest.snapshot_id), reverse=True)
     for manifest in readable_manifests:
         with suppress(IntegrityError, OSError):
             verifier = Verifier(layout)
@@ -130,7 +129,7 @@ def _find_newest_intact(layout: Layout, excluded_id: str | None) -> Manifest:
 
 
 def _read_unless_older(layout: Layout, snapshot_id: str) -> list[Manifest]:
-    """A manifest of an older release is passed over; one of a newer release means that the store is not ours."""
+    """Skip a manifest of an older release. Raises IncompatibleVersion for a newer one: it may be the active one."""
     try:
         return [read(layout, snapshot_id)]
     except IncompatibleVersion as error:
@@ -140,9 +139,9 @@ def _read_unless_older(layout: Layout, snapshot_id: str) -> list[Manifest]:
 
 
 def activate(layout: Layout, snapshot_id: str, epoch: int) -> None:
-    """Swap the pointer, for the writer whose lease has `epoch`. The one moment a snapshot becomes visible.
+    """Swap the pointer, for the writer whose lease has `epoch`. Only here does a snapshot become visible.
 
-    That the present one is replaced is noted first (SN-9): while it is active, nobody goes by the note.
+    The replaced record of the present snapshot is written first (SN-9); it is ignored while that snapshot is active.
 
     Raises LeaseLost when a later lease has published (LE-3).
     """

@@ -1,8 +1,8 @@
-"""Whose a store is (ST-3): one that somebody else made, or could change, is not believed and not written.
+"""Checks who owns a store (ST-3): a store that another user made or can change is neither read nor written.
 
-GITINDEX_HOME may be shared. In single mode a store belongs to the user who runs us, root included, and nobody else may
+GITINDEX_HOME may be shared. In single mode a store belongs to the current user, root included, and no one else may
 write it; in shared mode it belongs to a group of this user (setgid, group-writable). Only the store's directory and its
-control files are looked at: nobody else can make or change anything below a directory that is closed to them.
+control files are checked: no one else can create or change anything below a directory that is closed to them.
 """
 
 from __future__ import annotations
@@ -19,25 +19,22 @@ _OWN_HOME_HINT = "set GITINDEX_HOME to a directory of your own"
 
 
 def check(layout: Layout, mode: str) -> None:
-    """Raises ForeignStore, with the next step. A store that is not there is nobody's."""
-    problem_error = find_problem(layout, mode)
-    if problem_error is not None:
-        raise problem_error
+    """Raises ForeignStore, with the next step. A missing store is fine."""
+    problem = find_problem(layout, mode)
+    if problem is not None:
+        raise problem
 
 
 def find_problem(layout: Layout, mode: str) -> ForeignStore | None:
-    """Why a user of stores of this `mode` must not believe this one, or None."""
+    """Why a user of stores of this `mode` must not use this one, or None."""
     base_stat = _lstat(layout.base)
     if base_stat is None:
         return None
     if not stat.S_ISDIR(base_stat.st_mode):
         return ForeignStore(f"the index at {layout.base} is no directory", hint=_OWN_HOME_HINT)
     is_group_store = _is_group_store(base_stat)
-    flaw = (
-        _find_group_flaw(layout.base, base_stat)
-        if is_group_store
-        else _find_mode_flaw(layout.base, base_stat)
-    )
+    find_flaw = _find_group_flaw if is_group_store else _find_mode_flaw
+    flaw = find_flaw(layout.base, base_stat)
     if not (is_group_store and mode == "shared"):
         flaw = _find_owner_flaw(layout.base, base_stat) or flaw
     return flaw or _find_control_flaw(layout, private=not is_group_store)
@@ -109,5 +106,7 @@ def _find_mode_flaw(path: Path, file_stat: os.stat_result) -> ForeignStore | Non
 def _lstat(path: Path) -> os.stat_result | None:
     try:
         return path.lstat()
-    except (FileNotFoundError, NotADirectoryError, PermissionError):  # the last: whoever opens it says so
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError:  # opening it will report that
         return None

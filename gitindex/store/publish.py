@@ -1,8 +1,8 @@
-"""Publishing a snapshot, in named steps (SN-4).
+"""Publishes a snapshot, in named steps (SN-4).
 
-Invariants: nothing is visible before `publish.swap`; everything visible was flushed, hashed and gated; the lease
-is ours (owner and epoch) while the pointer moves, and no later lease has published. A crash at any step leaves the
-old or the new snapshot active and, at worst, unreferenced files for gc.
+Invariants: nothing is visible before `publish.swap`; everything visible was flushed, hashed and verified; this process
+holds the lease (owner and epoch) while the pointer moves, and no later lease has published. A crash at any step leaves
+the old or the new snapshot active and, at worst, unreferenced files for gc.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from gitindex.errors import IntegrityError, LeaseHeld, LeaseLost, WriteVerificationFailed
 from gitindex.model.manifest import Artifact, Manifest, Segment, Tombstones
@@ -32,18 +33,26 @@ class StagedSnapshot:
     folder: Path
     segments: tuple[WrittenSegment, ...]
     segment_kind: str  # of the new segments
-    linked_artifacts: Mapping[int, Artifact] = field(
-        default_factory=dict
-    )  # lexical files known from the parent, by inode
+    # Lexical files that were linked from the parent, by inode.
+    linked_artifacts: Mapping[int, Artifact] = field(default_factory=dict)
     expected_paths: frozenset[str] = frozenset()  # paths the new segments must hold
 
 
+class InstalledFiles(NamedTuple):
+    """What the files of a snapshot are in its manifest."""
+
+    segments: tuple[Segment, ...]
+    lexical: tuple[Artifact, ...]
+    overlay: Artifact
+
+
+# New segments, files of the lexical index, overlay → manifest.
 ComposeManifest = Callable[[tuple[Segment, ...], tuple[Artifact, ...], Artifact], Manifest]
 
 
 @contextmanager
 def open_transaction(layout: Layout, txn: str, lease: Lease | None = None) -> Iterator[Path]:
-    """A staging directory for the body, removed at its end; without a `lease` while others may publish.
+    """A staging directory for the body, removed at its end. Without a `lease`, others may publish meanwhile.
 
     Raises IncompatibleVersion for a store of another release (ST-6).
     """
@@ -58,13 +67,14 @@ def publish(
     lease: Lease,
     snapshot_id: str,
     staged: StagedSnapshot,
+    *,
     verifier: Verifier,
     compose: ComposeManifest,
     confirm: Callable[[], None] = lambda: None,
 ) -> Manifest:
-    """Make `staged` the active snapshot. `confirm` is the last to speak: what it raises stops the swap.
+    """Make `staged` the active snapshot. `confirm` runs right before the swap; an exception from it stops the publish.
 
-    Raises LeaseLost, GateRefused, ChecksumMismatch, StorageFull, StoreUnwritable: then nothing changed.
+    Raises LeaseLost, WriteVerificationFailed, ChecksumMismatch, StorageFull, StoreUnwritable: then nothing changed.
     """
     with atomic.translate_storage_errors(layout.base):
         steps.reach("publish.flush")
@@ -72,8 +82,8 @@ def publish(
         steps.reach("publish.hash")
         lease.check()
         steps.reach("publish.install")
-        segments, lexical_artifacts, overlay = _install(layout, snapshot_id, staged)
-        manifest = compose(segments, lexical_artifacts, overlay)
+        installed = _install(layout, snapshot_id, staged)
+        manifest = compose(installed.segments, installed.lexical, installed.overlay)
         with _withdraw_unless_active(layout, snapshot_id):
             steps.reach("publish.manifest")
             manifests.write(layout, manifest)
@@ -92,10 +102,10 @@ def publish(
 
 
 def activate_installed(layout: Layout, lease: Lease, manifest: Manifest, verifier: Verifier) -> Manifest:
-    """Make a snapshot active whose artifacts are all in their places, proven: a fetched one, as it was published.
+    """Make a fetched snapshot active, whose artifacts are installed and verified.
 
-    Its marker was proven by whoever built it, and every byte is the one that was signed: the checksum of the newest
-    table stands for the proof, as it does here after a publish. Raises as `publish` does.
+    Does not read the completion marker: the builder did, and every byte is the one that was signed, so the checksum of
+    the newest table stands for that check, as it does after a publish. Raises as `publish` does.
     """
     with atomic.translate_storage_errors(layout.base):
         steps.reach("publish.manifest")
@@ -119,14 +129,14 @@ def activate_installed(layout: Layout, lease: Lease, manifest: Manifest, verifie
 
 
 def swap(layout: Layout, lease: Lease, snapshot_id: str) -> None:
-    """Make a whole snapshot the active one. Raises LeaseLost, then nothing changed."""
+    """Make an intact snapshot the active one. Raises LeaseLost; then nothing changed."""
     with lease.fence():
         manifests.activate(layout, snapshot_id, lease.epoch)
 
 
 @contextmanager
 def _withdraw_if_refused(layout: Layout, snapshot_id: str) -> Iterator[None]:
-    """A lost pointer must not choose a snapshot that the gate refused (SN-11)."""
+    """Remove a refused snapshot, else a reader that has lost the pointer could choose it (SN-11)."""
     try:
         yield
     except (WriteVerificationFailed, IntegrityError):
@@ -136,8 +146,10 @@ def _withdraw_if_refused(layout: Layout, snapshot_id: str) -> Iterator[None]:
 
 @contextmanager
 def _withdraw_unless_active(layout: Layout, snapshot_id: str) -> Iterator[None]:
-    """The same for a snapshot that was built here, whatever stopped it. Nobody else has its id, so this is right
-    although the lease may be lost."""
+    """Remove a snapshot that this process built, whatever stopped its publish.
+
+    Safe even after the lease was lost: no other process uses its id.
+    """
     try:
         yield
     except Exception:
@@ -150,7 +162,7 @@ def _flush(staged: StagedSnapshot) -> None:
     """fsync what this transaction wrote; files linked from the parent are durable already."""
     new_paths: list[Path] = []
     for folder, _, names in os.walk(staged.folder):
-        atomic.restrict(Path(folder))  # engines have ideas of their own about permissions (ST-3)
+        atomic.restrict(Path(folder))  # Tantivy and Lance ignore our permissions (ST-3)
         new_paths.append(Path(folder))
         for path in (Path(folder, name) for name in names):
             if path.stat().st_ino not in staged.linked_artifacts:
@@ -159,9 +171,7 @@ def _flush(staged: StagedSnapshot) -> None:
     atomic.sync_all(new_paths)
 
 
-def _install(
-    layout: Layout, snapshot_id: str, staged: StagedSnapshot
-) -> tuple[tuple[Segment, ...], tuple[Artifact, ...], Artifact]:
+def _install(layout: Layout, snapshot_id: str, staged: StagedSnapshot) -> InstalledFiles:
     """Move staged files to their final names, then hash them there (after the durability barrier)."""
     segment_files = {written.id: _install_segment(layout, staged, written) for written in staged.segments}
     lexical_dir = layout.lexical(snapshot_id)
@@ -186,11 +196,11 @@ def _install(
         )
         for written in staged.segments
     )
-    artifacts = tuple(
+    lexical = tuple(
         _relocate_artifact(layout, artifact, path) if artifact else artifacts_by_path[path]
         for path, artifact in parent_artifacts.items()
     )
-    return segments, artifacts, artifacts_by_path[overlay]
+    return InstalledFiles(segments, lexical, artifacts_by_path[overlay])
 
 
 def _install_segment(layout: Layout, staged: StagedSnapshot, written: WrittenSegment) -> list[Path]:
@@ -222,12 +232,12 @@ def _describe_segment(
 
 
 def _relocate_artifact(layout: Layout, artifact: Artifact, path: Path) -> Artifact:
-    """A file linked from the parent: the bytes that its hash stands for, under another name."""
+    """The artifact of a file linked from the parent: same bytes and hash, another path."""
     return Artifact(path.relative_to(layout.base).as_posix(), artifact.size_bytes, artifact.sha256)
 
 
 def _verify_snapshot(layout: Layout, manifest: Manifest, staged: StagedSnapshot, verifier: Verifier) -> None:
-    """The integrity gate: what is on disk is what the manifest says, and it is complete."""
+    """Check that what is on disk is what the manifest says, and that it is complete."""
     stored = _read_back(layout, manifest)
     linked_hashes = {artifact.sha256 for artifact in staged.linked_artifacts.values()}
     for artifact in stored.artifacts():
@@ -261,7 +271,7 @@ def _check_counts(layout: Layout, manifest: Manifest) -> None:
 
 
 def _check_written(layout: Layout, manifest: Manifest, staged: StagedSnapshot) -> None:
-    """Each new segment fits the schema of chunk rows and holds what the manifest says; older ones were checked."""
+    """Check schema and counts of each new segment; the older ones were checked by their own publish."""
     new_ids = {written.id for written in staged.segments}
     newest = manifest.segments[-1].id
     for segment in manifest.segments:
@@ -276,7 +286,7 @@ def _refuse_flaws(flaws: Iterable[contents.Flaw]) -> None:
 
 
 def _check_marker(layout: Layout, manifest: Manifest) -> None:
-    """The newest table proves this very snapshot (C-4): from here on its checksum stands for the proof."""
+    """Check that the newest table has the marker of this snapshot (C-4); later, its checksum stands for this check."""
     marker = chunk_table.read_marker(layout.table(manifest.segments[-1].id))
     if marker is None or marker.get("runId") != manifest.snapshot_id:
         raise WriteVerificationFailed(
@@ -285,25 +295,23 @@ def _check_marker(layout: Layout, manifest: Manifest) -> None:
 
 
 def _check_expected(layout: Layout, staged: StagedSnapshot) -> None:
+    """Check that the new segments hold every path that they should."""
     stored_paths: set[str] = set()
     for written in staged.segments:
         facts = Facts(layout.facts(written.id))
         stored_paths.update(facts.paths())
         facts.close()
-    _refuse_missing(staged.expected_paths - stored_paths)
-
-
-def _refuse_missing(missing: Iterable[str]) -> None:
-    names = sorted(missing)
-    if names:
+    missing = sorted(staged.expected_paths - stored_paths)
+    if missing:
         raise WriteVerificationFailed(
-            f"{len(names)} changed file(s) are not in the new segment, first {names[0]}", hint="gitindex sync"
+            f"{len(missing)} changed file(s) are not in the new segment, first {missing[0]}",
+            hint="gitindex sync",
         )
 
 
 def _record_publish(layout: Layout, lease: Lease, manifest: Manifest) -> None:
-    """What may be lost in a crash: notes that save hashing, and the state file that manifests can rebuild."""
-    with suppress(LeaseLost, LeaseHeld), lease.fence():  # what a later writer left is newer
+    """Update the checksum cache and the store state; both can be rebuilt after a crash."""
+    with suppress(LeaseLost, LeaseHeld), lease.fence():  # a later writer has written newer ones
         integrity.write_checksum_cache(layout, manifest.artifacts())
         state = state_file.read(layout)
         if state is not None:

@@ -1,4 +1,4 @@
-"""Readers hold this lock shared, gc holds it alone (SN-9, IDX.MUST.005). Neither waits for ever (EN-8)."""
+"""The readers lock: readers hold it shared, gc exclusively (SN-9, IDX.MUST.005). Both give up after a while (EN-8)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from gitindex.errors import LeaseHeld
 from gitindex.store.layout import Layout
 
-WAIT_SECONDS = 5.0  # seconds for either side: a collection takes less, and whoever asks can ask again
-_POLL = 0.02
+WAIT_SECONDS = 5.0  # longer than a collection takes; callers can try again
+_POLL = 0.02  # seconds
 
 
 class ReadersLock:
-    """A shared hold that lives as long as a view does."""
+    """The lock, held shared until `close`; a view keeps it as long as it lives."""
 
     def __init__(self, layout: Layout, wait: float = WAIT_SECONDS) -> None:
-        """Raises LeaseHeld when somebody holds the lock alone for `wait` seconds."""
-        # Read-only: a reader must work on a store it may not write to.
+        """Raises LeaseHeld when another process holds the lock exclusively for `wait` seconds."""
+        # Opened read-only: readers need no write access to the store.
         self._descriptor = os.open(layout.readers_lock, os.O_RDONLY | os.O_CLOEXEC)
         try:
             _flock_within(self._descriptor, fcntl.LOCK_SH, wait, _busy_error(layout, wait))
@@ -36,18 +36,14 @@ class ReadersLock:
 
 @contextmanager
 def lock_exclusively(layout: Layout, wait: float = WAIT_SECONDS) -> Iterator[None]:
-    """No reader is inside while the body runs.
+    """Keep readers out while the body runs.
 
-    Raises LeaseHeld when readers stay for `wait` seconds.
+    Raises LeaseHeld when readers hold the lock for `wait` seconds.
     """
+    refusal = LeaseHeld("readers are busy with this index", hint="gitindex gc")
     descriptor = os.open(layout.readers_lock, os.O_RDWR | os.O_CLOEXEC)
     try:
-        _flock_within(
-            descriptor,
-            fcntl.LOCK_EX,
-            wait,
-            LeaseHeld("readers are busy with this index", hint="gitindex gc"),
-        )
+        _flock_within(descriptor, fcntl.LOCK_EX, wait, refusal)
         yield
     finally:
         os.close(descriptor)
@@ -61,7 +57,7 @@ def _busy_error(layout: Layout, wait: float) -> LeaseHeld:
 
 
 def _flock_within(descriptor: int, kind: int, wait: float, refusal: LeaseHeld) -> None:
-    """`flock` itself would wait as long as the holder likes."""
+    """Poll for the lock, as a blocking `flock` has no timeout. Raises `refusal` after `wait` seconds."""
     deadline = time.monotonic() + wait
     while True:
         try:

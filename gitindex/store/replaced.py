@@ -1,7 +1,7 @@
-"""When a snapshot stopped being the active one (SN-9): retention counts from there, not from when it was made.
+"""Records when a snapshot stopped being the active one (SN-9); retention counts from then, not from its creation.
 
-The writer notes it right before the pointer moves. A note that is missing or cannot be read says nothing: whoever asks
-goes by the successor, and gc writes a new one.
+The writer writes the record right before it moves the pointer. Without a readable record, callers use the creation time
+of the successor, and gc writes a new record.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gitindex.store.layout import Layout
 
 
 def record_replaced_at(layout: Layout, snapshot_id: str, moment: Moment) -> None:
-    """Not flushed: after a crash of the machine nobody who read the snapshot is left. Needs the lease."""
+    """Write the record, without fsync: after a crash of the machine no reader is left. Callers hold the lease."""
     with suppress(FileNotFoundError):  # the pointer led to a snapshot that is gone
         data = json.dumps(asdict(moment)).encode()
         atomic.write_bytes(layout.replaced_record(snapshot_id), data, durable=False)

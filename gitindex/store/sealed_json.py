@@ -1,4 +1,4 @@
-"""Small JSON files that carry the hash of their own content (SN-7): a flipped bit is noticed before it is believed."""
+"""Small JSON files that contain the hash of their own content (SN-7), so that readers detect a flipped bit."""
 
 from __future__ import annotations
 

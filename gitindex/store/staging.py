@@ -1,9 +1,9 @@
-"""`staging/<txn>`: where a snapshot is built, and the record of who builds there (LE-1, SN-8, SN-9).
+"""`staging/<txn>`: the folder in which a process builds a snapshot, and the record of that process (LE-1, SN-8, SN-9).
 
-Invariant: a record with content is locked (by the kernel) as long as its builder lives. It names the epoch of the
-builder's lease, 0 for those that build without one: compaction, import, refresh. A new owner of the lease removes what
-dead builders left and what older leases own, also where their process was only stopped; a living builder without a
-lease keeps its folder. A folder without a readable record is left to gc, which goes by its age.
+Invariant: a record with content is locked (flock) as long as its builder lives. It names the epoch of the builder's
+lease, 0 for those that build without one: compaction, import, refresh. A new owner of the lease removes the folders of
+dead builders and of older leases, even if their process is only suspended; a living builder without a lease keeps its
+folder. A folder without a readable record is left to gc, which removes it by age.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ RECORD_NAME = "builder.json"
 
 @frozen
 class Builder:
+    """The process that builds in a staging folder."""
+
     pid: int
     lease_epoch: int
     running: bool
@@ -31,16 +33,15 @@ class Builder:
 
 @contextmanager
 def open_transaction(layout: Layout, txn: str, epoch: int = 0) -> Iterator[Path]:
-    """A new folder for the body, for the holder of the lease with `epoch` or for a builder without one; it is removed
-    at the end."""
+    """A new staging folder, removed after the body; `epoch` is that of the builder's lease, 0 without one."""
     folder = layout.transaction(txn)
     atomic.make_folder(folder)
     try:
         record = atomic.create(folder / RECORD_NAME)
         try:
-            with suppress(OSError):  # a file system without locks: then its age decides
+            with suppress(OSError):  # a file system without locks: gc then goes by the age of the folder
                 fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _write_builder(record, epoch)  # only now: content means that the lock was taken
+                _write_builder(record, epoch)  # only now: content means that the lock is held
             yield folder
         finally:
             os.close(record)
@@ -56,7 +57,7 @@ def clear(folder: Path) -> None:
 
 
 def assign_to_lease(layout: Layout, txn: str, epoch: int) -> None:
-    """A builder that began without the lease has it now: its folder belongs to that lease."""
+    """Record that a builder which began without the lease now has it; its folder belongs to that lease."""
     with suppress(OSError):
         record = os.open(layout.transaction(txn) / RECORD_NAME, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -71,12 +72,12 @@ def find_leftovers(layout: Layout, epoch: int) -> list[Path]:
 
 
 def find_builders(layout: Layout) -> list[Builder]:
-    """Those that are at work."""
+    """The builders that are still running."""
     return [builder for _, builder in _list_recorded(layout) if builder.running]
 
 
 def find_unrecorded(layout: Layout) -> list[Path]:
-    """Folders, and other things, that nobody says to own."""
+    """Folders and other entries without a readable record."""
     recorded = {folder for folder, _ in _list_recorded(layout)}
     return [path for path in _list_entries(layout) if path not in recorded]
 
@@ -115,7 +116,7 @@ def _read_builder(path: Path) -> Builder | None:
 
 
 def _is_locked(record: int) -> bool:
-    """Closing the descriptor gives the lock back. A system that does not tell counts as locked."""
+    """Whether the builder holds the lock; true where the file system cannot say. Closing `record` releases our own."""
     try:
         fcntl.flock(record, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:

@@ -1,4 +1,4 @@
-"""`index_state.json`: small, rebuildable from manifests, and the home of the lifecycle state (EN-6)."""
+"""`index_state.json`: the lifecycle state of a store (EN-6). Can be rebuilt from the manifests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gitindex.model.manifest import Manifest
 from gitindex.store import atomic, sealed_json
 from gitindex.store.layout import Layout
 
-TOUCH_INTERVAL = 3600.0
+TOUCH_INTERVAL = 3600.0  # seconds
 _TOUCH_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -32,12 +32,14 @@ class IndexingProgress:
 
 @frozen
 class StoreState:
+    """The content of `index_state.json`."""
+
     store_id: str
     canonical_root: str
     config_fingerprint: str
     created_at: str
     mode: str = "single"  # single | shared (ST-3); never changes
-    repository: tuple[str, ...] = ()  # root commits: who our siblings are (ST-4)
+    repository: tuple[str, ...] = ()  # root commits, by which siblings are found (ST-4)
     common_dir: str = ""
     ignore_fingerprint: str = ""
     active_snapshot_id: str | None = None
@@ -53,7 +55,7 @@ def now() -> str:
 
 
 def read(layout: Layout) -> StoreState | None:
-    """None when missing or unreadable: it is a cache of what manifests say.
+    """None when missing or unreadable: everything in it can be rebuilt from the manifests.
 
     Raises IncompatibleVersion for a newer schema.
     """
@@ -94,14 +96,14 @@ def apply_publish(state: StoreState, manifest: Manifest) -> StoreState:
 
 
 def touch_last_used(layout: Layout) -> None:
-    """Remember use, at most hourly (ST-5); a store we may not write to is simply not touched."""
+    """Set the time of last use to now, at most hourly (ST-5). Does nothing where this user may not write."""
     try:
         if time.time() - layout.last_used.lstat().st_mtime < TOUCH_INTERVAL:
             return
     except FileNotFoundError:
         pass
     try:
-        # Whoever shares stores shares this too; never through a link: the home may be shared.
+        # The same users as for the stores. Never follow a link: others may write to a shared home.
         mode = stat.S_IMODE(layout.base.parent.stat().st_mode) & 0o770
         atomic.make_private_folder(layout.last_used.parent, mode)
         descriptor = os.open(layout.last_used, _TOUCH_FLAGS, mode & 0o660)
@@ -109,13 +111,12 @@ def touch_last_used(layout: Layout) -> None:
         return
     with suppress(OSError):
         os.utime(descriptor)
-        os.fchmod(
-            descriptor, mode & 0o660
-        )  # whatever the umask; not ours to change when another user made it
+        os.fchmod(descriptor, mode & 0o660)  # whatever the umask; fails when another user made the file
     os.close(descriptor)
 
 
 def last_used(layout: Layout) -> float:
+    """The time of last use, in seconds since the epoch."""
     for path in (layout.last_used, layout.state, layout.base):
         try:
             return path.lstat().st_mtime

@@ -1,8 +1,7 @@
 """Named steps: every point where a crash must leave the old or the new state.
 
-Code announces a step right before doing it. Production has no observer; crash tests install one that kills
-the process, and a test fails when a step listed here is never reached by them. Whoever wants to know where the time
-goes listens with `record_steps`.
+Code announces each step right before it runs. Production has no observer; crash tests install one that kills the
+process, and a test fails when they never reach a step listed here. `record_steps` collects the times for reports.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
+from typing import NamedTuple
 
 STEPS: dict[str, tuple[str, ...]] = {
     "publish": (
@@ -36,7 +36,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "repair": ("repair.plan", "repair.publish"),
 }
 
-# Sharing has a campaign of its own: its steps need a remote.
+# Sharing has its own crash campaign: these steps need a remote.
 REMOTE_STEPS: dict[str, tuple[str, ...]] = {
     "push": ("push.pack", "push.objects", "push.toc", "push.manifest", "push.done"),
     "fetch": (
@@ -49,7 +49,7 @@ REMOTE_STEPS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-# So has a refresh: its steps need an indexer. Those of a publish lie between `import.lease` and `refresh.published`.
+# So has a refresh: these steps need an indexer. Those of a publish lie between `import.lease` and `refresh.published`.
 EXACT_STEPS: dict[str, tuple[str, ...]] = {
     "refresh": (
         "refresh.claimed",
@@ -61,19 +61,27 @@ EXACT_STEPS: dict[str, tuple[str, ...]] = {
     "import": ("import.decode", "import.write", "import.lease"),
 }
 
+
+class ReachedStep(NamedTuple):
+    """A step with its time, in seconds of the monotonic clock."""
+
+    name: str
+    time: float
+
+
 _step_groups = (STEPS, REMOTE_STEPS, EXACT_STEPS)
 _step_names = frozenset(name for group in _step_groups for names in group.values() for name in names)
 _observer: Callable[[str], None] | None = None
-_recording: ContextVar[list[tuple[str, float]] | None] = ContextVar("heard", default=None)
+_recording: ContextVar[list[ReachedStep] | None] = ContextVar("recorded_steps", default=None)
 
 
 def reach(name: str) -> None:
-    """Announce a step. An unlisted name is a programming error, so it cannot escape the crash tests."""
+    """Announce a step. Raises KeyError for an unlisted name, so that no step escapes the crash tests."""
     if name not in _step_names:
         raise KeyError(f"step {name!r} is not listed in store.steps")
     recorded_steps = _recording.get()
     if recorded_steps is not None:
-        recorded_steps.append((name, time.monotonic()))
+        recorded_steps.append(ReachedStep(name, time.monotonic()))
     if _observer is not None:
         _observer(name)
 
@@ -85,9 +93,9 @@ def observe(observer: Callable[[str], None] | None) -> None:
 
 
 @contextmanager
-def record_steps() -> Iterator[list[tuple[str, float]]]:
-    """The steps this thread reaches inside the block, each with its moment."""
-    recorded_steps: list[tuple[str, float]] = []
+def record_steps() -> Iterator[list[ReachedStep]]:
+    """Collect the steps that this thread reaches inside the block."""
+    recorded_steps: list[ReachedStep] = []
     token = _recording.set(recorded_steps)
     try:
         yield recorded_steps
@@ -95,9 +103,9 @@ def record_steps() -> Iterator[list[tuple[str, float]]]:
         _recording.reset(token)
 
 
-def phase_durations(recorded_steps: list[tuple[str, float]]) -> dict[str, int]:
-    """Milliseconds from each step to the next, by the step's own name; the last one has no length."""
+def phase_durations(recorded_steps: list[ReachedStep]) -> dict[str, int]:
+    """Milliseconds from each step to the next, by the last part of the step's name; the last step has none."""
     return {
-        name.rpartition(".")[2]: round((end - start) * 1000)
-        for (name, start), (_, end) in pairwise(recorded_steps)
+        step.name.rpartition(".")[2]: round((following.time - step.time) * 1000)
+        for step, following in pairwise(recorded_steps)
     }

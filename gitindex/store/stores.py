@@ -1,4 +1,4 @@
-"""Making, finding and describing stores (ST-1, ST-3, ST-4, ST-5)."""
+"""Creates, finds, describes and removes stores (ST-1, ST-3, ST-4, ST-5)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StoreInfo:
     size_bytes: int
     active_snapshot_id: str | None
     mode: str
-    problem: str = ""  # why nothing of it was read
+    problem: str = ""  # why this user may not read it
 
 
 def locate(home: Path, root: Path, fingerprint: str) -> Layout:
@@ -34,9 +34,9 @@ def locate(home: Path, root: Path, fingerprint: str) -> Layout:
 
 
 def read_existing(layout: Layout, mode: str) -> StoreState | None:
-    """The state of the store, None where there is none.
+    """The state of the store, None when it does not exist.
 
-    Raises UsageError when it is of the other mode, ForeignStore when it is not this user's.
+    Raises UsageError when it has the other mode, ForeignStore when it is not this user's.
     """
     ownership.check(layout, mode)
     state = state_file.read(layout)
@@ -51,10 +51,10 @@ def read_existing(layout: Layout, mode: str) -> StoreState | None:
 
 
 def create(layout: Layout, new_state: StoreState) -> StoreState:
-    """Make the store's directories, or return the state of the one that is there.
+    """Create the store, or return the state of the one that exists.
 
-    Raises UsageError when the store exists in the other mode, ForeignStore when it is not this user's,
-    StoreUnwritable when it cannot be made, StoreNotShareable when a shared one cannot be carried.
+    Raises UsageError when the store exists in the other mode, ForeignStore when it is not this user's, StoreUnwritable
+    when it cannot be created, StoreNotShareable when its file system cannot hold a shared store.
     """
     existing_state = read_existing(layout, new_state.mode)
     if existing_state is not None:
@@ -62,7 +62,7 @@ def create(layout: Layout, new_state: StoreState) -> StoreState:
     with atomic.translate_storage_errors(layout.base):
         try:
             _make_directories(layout, new_state.mode)
-        except FileNotFoundError as error:  # a file system where nothing can be made (/proc)
+        except FileNotFoundError as error:  # a file system in which nobody can create files (/proc)
             raise atomic.unwritable_error(layout.base, error) from error
         if new_state.mode == "shared":
             capability.check_shareable(layout)
@@ -72,9 +72,11 @@ def create(layout: Layout, new_state: StoreState) -> StoreState:
 
 
 def _make_directories(layout: Layout, mode: str) -> None:
-    """The store itself keeps others out before anything is in it; what follows takes its permissions from there. The
-    umask is the process's, and a server has other threads: it is neither asked nor set (ST-3). A shared store gets an
-    ACL that the kernel hands down, where there are such."""
+    """Restrict the store's directory before anything is in it; the other directories take their permissions from it.
+
+    Neither reads nor sets the umask: it belongs to the whole process, which may have other threads (ST-3). A shared
+    store gets a default ACL where the file system has ACLs.
+    """
     atomic.make_private_folder(layout.base.parent, 0o700 if mode == "single" else 0o770)
     layout.base.mkdir(mode=0o700, exist_ok=True)
     layout.base.chmod(0o700 if mode == "single" else 0o2770)
@@ -85,7 +87,7 @@ def _make_directories(layout: Layout, mode: str) -> None:
 
 
 def list_layouts(home: Path) -> list[Layout]:
-    """All stores, by a single-level scan."""
+    """All stores of the home; lists one directory."""
     base = data_dir(home)
     if not base.is_dir():
         return []
@@ -93,12 +95,12 @@ def list_layouts(home: Path) -> list[Layout]:
 
 
 def list_readable(home: Path, mode: str) -> list[Layout]:
-    """The stores that a user of this mode may read: those of others in the same home are passed over."""
+    """The stores that a user of this mode may read; skips those of other users in the same home."""
     return [layout for layout in list_layouts(home) if ownership.find_problem(layout, mode) is None]
 
 
 def describe_store(layout: Layout, mode: str) -> StoreInfo:
-    """Never fails: of a damaged store, or of somebody else's, what cannot be read is said to be unknown."""
+    """Never fails: fields that cannot be read, of a damaged store or another user's, are reported as unknown."""
     ownership_problem = ownership.find_problem(layout, mode)
     try:
         state = state_file.read(layout) if ownership_problem is None else None
@@ -120,7 +122,7 @@ def describe_store(layout: Layout, mode: str) -> StoreInfo:
 def find_siblings(home: Path, layout: Layout, new_state: StoreState) -> list[Layout]:
     """Stores of the same repository and fingerprint that could seed this one, most recently used first (ST-4).
 
-    Hard links of another user's files would stay his to change: in single mode only ours are siblings.
+    Another user could change the files that we hard-link, so in single mode only our own stores are siblings.
     """
     sibling_layouts = []
     for other in list_readable(home, new_state.mode):
@@ -136,7 +138,10 @@ def find_siblings(home: Path, layout: Layout, new_state: StoreState) -> list[Lay
 
 
 def remove(layout: Layout) -> None:
-    """Delete a whole store. Renamed first, so nobody opens a half-deleted one. Needs the lease and the readers lock."""
+    """Delete a whole store. Renames it first, so that no process opens a half-deleted one.
+
+    Callers hold the lease and the readers lock.
+    """
     import shutil
 
     trash = layout.base.with_name(f".doomed.{ulid()}")

@@ -47,6 +47,8 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotClaim:
+    """The predicate of the statement."""
+
     repository: str
     commit: str
     tree: str
@@ -56,8 +58,8 @@ class SnapshotClaim:
     totals: Totals
     builder: str  # for people: "gitindex 1.2 on ci"
     built_at: str  # UTC, seconds, "2026-01-02T03:04:05Z"
-    build_ms: int  # measured; what a fetch saved
-    successors: tuple[PublicKey, ...] = ()  # keys the signers hand over to (RE-5)
+    build_ms: int  # measured duration of the build, which a fetch saves
+    successors: tuple[PublicKey, ...] = ()  # keys that the signers introduce (RE-5)
 
     def __post_init__(self) -> None:
         strictjson.require_match(self.repository, REPOSITORY_PATTERN, "repository id")
@@ -116,7 +118,7 @@ def decode(payload: bytes, *, limit: int) -> SnapshotClaim:
 
 
 def peek_format(payload: bytes, *, limit: int) -> int | None:
-    """The format number alone, so that a newer format is named as such rather than called malformed."""
+    """The format number alone, so that a newer format is reported as such instead of as malformed."""
     statement = strictjson.parse(payload, limit=limit)
     predicate = statement.get("predicate") if isinstance(statement, dict) else None
     value = predicate.get("format") if isinstance(predicate, dict) else None
@@ -136,13 +138,15 @@ def _decode_predicate(value: object) -> SnapshotClaim:
         ),
         format=strictjson.require_count(fields["format"], "format"),
         toc=TocReference(
-            strictjson.require_match(toc["sha256"], HASH_PATTERN, "toc digest"),
-            strictjson.require_count(toc["size"], "toc size"),
-            strictjson.require_match(toc["raw_sha256"], HASH_PATTERN, "toc raw digest"),
-            strictjson.require_count(toc["raw_size"], "toc raw size"),
+            sha256=strictjson.require_match(toc["sha256"], HASH_PATTERN, "toc digest"),
+            size=strictjson.require_count(toc["size"], "toc size"),
+            raw_sha256=strictjson.require_match(toc["raw_sha256"], HASH_PATTERN, "toc raw digest"),
+            raw_size=strictjson.require_count(toc["raw_size"], "toc raw size"),
         ),
         totals=Totals(
-            *(strictjson.require_count(totals[name], name) for name in Totals.__dataclass_fields__)
+            artifacts=strictjson.require_count(totals["artifacts"], "artifacts"),
+            size=strictjson.require_count(totals["size"], "size"),
+            raw_size=strictjson.require_count(totals["raw_size"], "raw_size"),
         ),
         builder=strictjson.require_text(fields["builder"], "builder"),
         built_at=strictjson.require_text(fields["built_at"], "built_at"),
@@ -173,9 +177,9 @@ def _check_numbers(toc: TocReference, totals: Totals) -> None:
 
 
 def _check_instant(value: object) -> None:
-    """A real moment in the one spelling we write, so that it can be shown and compared as it is."""
-    stamp = strictjson.require_match(value, _INSTANT_FORMAT, "built_at")
+    """Require a valid time in the one format that `encode` writes, so that it can be shown and compared as text."""
+    text = strictjson.require_match(value, _INSTANT_FORMAT, "built_at")
     try:
-        datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%S%z")
+        datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z")
     except ValueError:
         raise MalformedError("built_at is not a date") from None

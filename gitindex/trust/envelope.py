@@ -1,6 +1,6 @@
 """DSSE v1 envelopes: the exact payload bytes are signed, so nothing needs canonical JSON (RE-4). Pure.
 
-Reading an envelope proves nothing; only `verify` turns one into something to rely on. Key ids are hints.
+Decoding an envelope proves nothing; `verify` checks its signatures. Key ids are unauthenticated hints.
 """
 
 from __future__ import annotations
@@ -22,27 +22,32 @@ _SIGNATURE_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class Signature:
+    """One signature over the message of an envelope."""
+
     key_id: str
     value: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
+    """A payload with its signatures, not verified."""
+
     payload_type: str
     payload: bytes
     signatures: tuple[Signature, ...]
 
     @property
     def message(self) -> bytes:
+        """The bytes that the signatures cover."""
         return pae(self.payload_type, self.payload)
 
     def is_signed_by(self, key: PublicKey) -> bool:
-        """Whether any signature is this key's, whatever key id stands beside it."""
+        """Whether any signature was made by this key; ignores the key ids in the envelope."""
         return any(key.verifies(signature.value, self.message) for signature in self.signatures)
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
-    """DSSE's pre-authentication encoding: lengths make the two parts inseparable."""
+    """DSSE's pre-authentication encoding; the lengths fix the border between type and payload."""
     kind = payload_type.encode("utf-8")
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 
@@ -53,7 +58,7 @@ def sign(payload: bytes, keys: Sequence[SigningKey]) -> Envelope:
 
 
 def add_signatures(envelope: Envelope, keys: Sequence[SigningKey]) -> Envelope:
-    """The same payload signed by further keys; a key that signed already is not added twice."""
+    """Add a signature of each key that has not signed the payload yet."""
     new_signatures = tuple(
         Signature(key.public.id, key.sign(envelope.message))
         for key in keys
@@ -63,7 +68,7 @@ def add_signatures(envelope: Envelope, keys: Sequence[SigningKey]) -> Envelope:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """The bytes to publish. Raises MalformedError rather than write what no reader would accept."""
+    """The bytes to publish. Raises MalformedError for an envelope that `decode` would refuse."""
     data = strictjson.dump(
         {
             "payloadType": envelope.payload_type,
@@ -79,7 +84,7 @@ def encode(envelope: Envelope) -> bytes:
 
 
 def decode(data: bytes) -> Envelope:
-    """Read an envelope without believing it. Raises MalformedError; sizes are checked before parsing."""
+    """Parse an envelope; verifies no signature. Checks sizes before parsing. Raises MalformedError."""
     parsed = strictjson.parse(data, limit=MAX_ENVELOPE_BYTES)
     fields = strictjson.require_record(parsed, ("payloadType", "payload", "signatures"), "envelope")
     payload_type = strictjson.require_text(fields["payloadType"], "payload type")

@@ -1,6 +1,6 @@
 """Ed25519 keys in OpenSSH files; ids are what `ssh-keygen -lf` prints (RE-4).
 
-A private key comes from a file or a variable somebody else read, and is never printed.
+Private keys are never printed. Reading environment variables is left to the callers.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 from gitindex.errors import ConfigError, UsageError
 
 _ALGORITHM = "ssh-ed25519"
+# SSH wire format of a public key: length and name of the algorithm, length (32) of the key; the key follows.
 _WIRE_PREFIX = b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"
 _RAW_BYTES = 32
 _MAX_COMMENT = 200
@@ -32,13 +33,14 @@ _MAX_COMMENT = 200
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """32 bytes and a note for people. Two keys are equal when their bytes are; the comment proves nothing."""
+    """The 32 bytes of a key and a comment for people, which does not count when keys are compared."""
 
     raw: bytes
     comment: str = field(default="", compare=False)
 
     @property
     def id(self) -> str:
+        """The fingerprint, as `ssh-keygen -lf` prints it."""
         digest = hashlib.sha256(_WIRE_PREFIX + self.raw).digest()
         return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
@@ -93,7 +95,7 @@ def load_public(path: Path) -> PublicKey:
 
 
 def parse_private(content: str) -> SigningKey:
-    """Read an OpenSSH private key; a value from a variable may have lost its last newline or gained CRs.
+    """Read an OpenSSH private key; tolerates a missing last newline and CRLF, as in values of CI variables.
 
     Raises ConfigError; the message never holds any of the content.
     """
@@ -122,7 +124,7 @@ def load_private(path: Path) -> SigningKey:
 
 
 def generate(path: Path, comment: str = "gitindex") -> PublicKey:
-    """Write a new key pair: `path` (0600) and `path.pub`. Raises UsageError rather than replace a file."""
+    """Write a new key pair: `path` (0600) and `path.pub`. Raises UsageError when either file exists."""
     _check_comment(comment)
     public_path = path.with_name(path.name + ".pub")
     if public_path.exists():
@@ -151,7 +153,7 @@ def _create_file(path: Path, data: bytes, mode: int) -> None:
 
 
 def _check_comment(comment: str) -> str:
-    """Comments are shown on terminals and stand on one line."""
+    """Require one printable line: comments are shown on terminals. Raises UsageError."""
     if len(comment) > _MAX_COMMENT or not comment.isprintable():
         raise UsageError("a key's comment must be one printable line of at most 200 characters")
     return comment

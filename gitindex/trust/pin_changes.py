@@ -1,4 +1,4 @@
-"""What a yes would change about whom to believe, told as old and new (RE-5). Pure."""
+"""Lists how a proposed remote and keys differ from the pins (RE-5). Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gitindex.trust.pins import RepositoryTrust
 
 @dataclass(frozen=True, slots=True)
 class TrustChange:
-    """`where` names the clones that use the old value."""
+    """One difference; `where` names the clones that use the old value."""
 
     what: str  # remote | endpoint | keys | revoked_key
     old: str
@@ -26,18 +26,18 @@ def find_trust_changes(
     endpoint: str,
     keys: Sequence[PublicKey],
 ) -> tuple[TrustChange, ...]:
-    """Compared with the pin in force; where nothing is pinned yet, with what other clones of the same id use."""
+    """Compare with the pin in force or, where nothing is pinned yet, with the pins of other clones of the same id."""
     compared_pins = {"here": own_trust} if own_trust.remote or own_trust.trusted else dict(other_pins)
     changes = [
         change
         for where, trust in compared_pins.items()
         for change in _compare_pin(trust, where, remote, endpoint, keys)
     ]
-    fallen_keys = {entry.id: entry for entry in own_trust.revoked if entry.through}
+    introducers = {entry.id: entry.through for entry in own_trust.revoked if entry.through}
     changes += [
-        TrustChange("revoked_key", f"fell with {fallen_keys[key.id].through}", key.id, "here")
+        TrustChange("revoked_key", f"fell with {introducers[key.id]}", key.id, "here")
         for key in keys
-        if key.id in fallen_keys
+        if key.id in introducers
     ]
     return tuple(changes)
 

@@ -1,7 +1,7 @@
-"""The user's file of pins: JSON, 0600, replaced atomically, changed under a lock (RE-5).
+"""The trust file with the user's pins: JSON, 0600, replaced atomically, changed under a lock (RE-5).
 
-A file that others may write or own, or that cannot be read as written, is an error and never an empty list:
-losing a revocation silently would trust a leaked key again.
+A file that others own or may write, or that cannot be parsed, is an error and never an empty list: losing a revocation
+silently would trust a leaked key again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gitindex.trust.pins import RepositoryTrust
 from gitindex.trust.scopes import Clone, Pins, TrustTransition
 from gitindex.trust.strictjson import MalformedError
 
-_WAIT = 30.0  # seconds for another process that changes the file
-_POLL = 0.02
+_WAIT = 30.0  # seconds to wait for another process that changes the file
+_POLL = 0.02  # seconds
 
 
 def load(path: Path) -> Pins:
@@ -41,19 +41,21 @@ def load(path: Path) -> Pins:
 def update(
     path: Path, repository: str, change: TrustTransition, clone: Clone | None = None
 ) -> RepositoryTrust:
-    """Apply a transition of `pins` to the pin of a clone, or without one to the id's; two at once both land."""
-    return _rewrite(path, lambda pins: pins.with_change(repository, change, clone)).trust_for(
-        repository, clone
-    )
+    """Apply a transition of `pins` to the pin of a clone or, without one, of the repository id; returns the new pin.
+
+    Concurrent updates are all applied.
+    """
+    new_pins = _rewrite(path, lambda pins: pins.with_change(repository, change, clone))
+    return new_pins.trust_for(repository, clone)
 
 
 def revoke(path: Path, repository: str, key_id: str, today: str, comment: str = "") -> Pins:
-    """Refuse a key in every pin of the id."""
+    """Revoke a key in every pin of the repository id."""
     return _rewrite(path, lambda pins: pins.with_revocation(repository, key_id, today, comment))
 
 
 def _rewrite(path: Path, change: Callable[[Pins], Pins]) -> Pins:
-    """Raises what `load` raises, and ConfigError when the file cannot be written."""
+    """Load, change and replace the file under its lock. Raises as `load`, and ConfigError when it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         private_file.check_folder(path.parent)
@@ -110,7 +112,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _replace_file(path: Path, data: bytes) -> None:
-    """Old or new, never half: the lock makes the one temporary name ours."""
+    """Replace the file atomically and durably. The lock is held, so a fixed temporary name is safe."""
     temporary = path.with_name(path.name + ".new")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -1,6 +1,6 @@
-"""The file of pins as JSON. Pure. An entry that is not what we write is damaged for itself, not for all others.
+"""Encodes and decodes the trust file. Pure. A malformed entry becomes a `DamagedEntry`; the others stay readable.
 
-Version 1 knew one pin per id and not who introduced a key; it is read, never written.
+Version 1 had one pin per repository id and no introducers of keys; it is read, never written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gitindex.trust.private_file import MAX_BYTES
 from gitindex.trust.scopes import ClonePin, DamagedEntry, Pins
 from gitindex.trust.strictjson import MalformedError
 
-MARK = re.compile(r"[0-9a-f]{32}")
+MARK = re.compile(r"[0-9a-f]{32}")  # of a clone, see `scopes.Clone`
 _MAX_REVOKED = 4096
 _MAX_INTRODUCERS = 16
 _KEY_ID = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
@@ -36,7 +36,7 @@ Entry = TypeVar("Entry")
 
 
 def encode(pins: Pins) -> bytes:
-    """Raises MalformedError rather than write what `decode` would call damaged."""
+    """The file's bytes. Raises MalformedError for an entry that `decode` would call damaged."""
     data = strictjson.dump(
         {
             "version": TRUST_FILE_VERSION,
@@ -56,7 +56,7 @@ def encode(pins: Pins) -> bytes:
 
 
 def decode(data: bytes) -> Pins:
-    """Raises MalformedError when the file as a whole is not ours."""
+    """Raises MalformedError when the file as a whole is malformed."""
     parsed = strictjson.parse(data, limit=MAX_BYTES)
     version = parsed.get("version") if isinstance(parsed, dict) else None
     if version == 1:
@@ -123,9 +123,9 @@ def _encode_pin(trust: RepositoryTrust) -> dict[str, object]:
 def _decode_clone(value: object) -> ClonePin:
     fields = strictjson.require_record(value, ("repository", "where", "pin"), "clone")
     return ClonePin(
-        strictjson.require_match(fields["repository"], REPOSITORY_PATTERN, "repository id"),
-        strictjson.require_text(fields["where"], "where", maximum=4 * MAX_URL),
-        _decode_pin(fields["pin"]),
+        repository=strictjson.require_match(fields["repository"], REPOSITORY_PATTERN, "repository id"),
+        git_dir_uri=strictjson.require_text(fields["where"], "where", maximum=4 * MAX_URL),
+        trust=_decode_pin(fields["pin"]),
     )
 
 
@@ -146,22 +146,15 @@ def _decode_trust(
     threshold = strictjson.require_count(fields["threshold"], "threshold", maximum=MAX_THRESHOLD)
     if not threshold:
         raise MalformedError("a threshold of 0 would trust everybody")
+    trusted = strictjson.require_list(fields["trusted"], "trusted", maximum=MAX_TRUSTED)
+    revoked = strictjson.require_list(fields["revoked"], "revoked", maximum=_MAX_REVOKED)
     return apply_revocations(
         RepositoryTrust(
-            strictjson.require_text(fields["remote"], "remote", maximum=MAX_URL),
-            strictjson.require_text(fields["endpoint"], "endpoint", maximum=MAX_URL),
-            threshold,
-            tuple(
-                map(
-                    decode_trusted, strictjson.require_list(fields["trusted"], "trusted", maximum=MAX_TRUSTED)
-                )
-            ),
-            tuple(
-                map(
-                    decode_revoked,
-                    strictjson.require_list(fields["revoked"], "revoked", maximum=_MAX_REVOKED),
-                )
-            ),
+            remote=strictjson.require_text(fields["remote"], "remote", maximum=MAX_URL),
+            endpoint=strictjson.require_text(fields["endpoint"], "endpoint", maximum=MAX_URL),
+            threshold=threshold,
+            trusted=tuple(map(decode_trusted, trusted)),
+            revoked=tuple(map(decode_revoked, revoked)),
         )
     )
 
@@ -191,23 +184,21 @@ def _make_trusted_key(
 def _decode_revoked_key(value: object) -> RevokedKey:
     fields = strictjson.require_record(value, ("id", "comment", "revoked", "through"), "revoked key")
     through = fields["through"]
-    return _make_revoked_key(
-        fields, strictjson.require_match(through, _KEY_ID, "key id") if through != "" else ""
-    )
+    introducer = strictjson.require_match(through, _KEY_ID, "key id") if through != "" else ""
+    return _make_revoked_key(fields, introducer)
 
 
 def _decode_revoked_key_v1(value: object) -> RevokedKey:
-    return _make_revoked_key(
-        strictjson.require_record(value, ("id", "comment", "revoked"), "revoked key"), ""
-    )
+    fields = strictjson.require_record(value, ("id", "comment", "revoked"), "revoked key")
+    return _make_revoked_key(fields, "")
 
 
 def _make_revoked_key(fields: Mapping[str, object], through: str) -> RevokedKey:
     return RevokedKey(
-        strictjson.require_match(fields["id"], _KEY_ID, "key id"),
-        strictjson.require_text(fields["comment"], "comment"),
-        strictjson.require_match(fields["revoked"], _DATE, "date"),
-        through,
+        id=strictjson.require_match(fields["id"], _KEY_ID, "key id"),
+        comment=strictjson.require_text(fields["comment"], "comment"),
+        revoked=strictjson.require_match(fields["revoked"], _DATE, "date"),
+        through=through,
     )
 
 

@@ -1,10 +1,9 @@
-"""Whom this user trusts (RE-5): one pin, and the pure transitions of it. `scopes` says which pin holds where.
+"""One pin: the remote and keys that the user trusts, and the pure transitions of it (RE-5). `scopes` chooses the pin.
 
-A repository may propose a remote and keys; a proposal changes nothing by itself. A key is trusted because the user
-added it by hand, or because trusted keys handed over to it. A revocation reaches every key that the revoked one
-introduced, over any number of generations and in whatever order the two happen; only what the user added by hand
-stands on its own. A key handed over to before introductions were recorded has an unknown origin: any revocation of
-the same pin reaches it.
+A repository may propose a remote and keys; a proposal alone changes nothing. A key is trusted because the user added it
+by hand, or because trusted keys introduced it in a rotation. Revoking a key also revokes every key that it introduced,
+over any number of generations and whichever happened first, except those that the user added by hand. Older releases
+did not record who introduced a key: any revocation in the same pin revokes such a key too.
 """
 
 from __future__ import annotations
@@ -20,16 +19,18 @@ from gitindex.trust.verify import ADD_KEY, TrustPolicy, VerifiedClaim
 
 MAX_THRESHOLD = 16
 MAX_TRUSTED = 256
-MAX_ROTATED = 64  # far below MAX_TRUSTED: whoever holds a key cannot fill the list with heirs
+MAX_ROTATED = 64  # far below MAX_TRUSTED, so that the holder of one key cannot fill the list by rotation
 MAX_URL = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class TrustedKey:
+    """A key that counts for a pin."""
+
     key: PublicKey
     added: str  # ISO date
-    by_hand: bool = True  # the user added it, whoever else introduced it
-    introduced_by: tuple[str, ...] = ()  # ids of the keys that handed over to it
+    by_hand: bool = True  # the user added it, perhaps after other keys introduced it
+    introduced_by: tuple[str, ...] = ()  # ids of the keys whose claim named it
 
     @property
     def by_rotation(self) -> bool:
@@ -38,6 +39,8 @@ class TrustedKey:
 
 @dataclass(frozen=True, slots=True)
 class RevokedKey:
+    """A key that never counts again for a pin, unless `through` is set and the user adds it by hand."""
+
     id: str
     comment: str
     revoked: str  # ISO date
@@ -46,7 +49,7 @@ class RevokedKey:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryTrust:
-    """One pin: where from, by whom, by how many."""
+    """One pin: the remote, the keys, and how many of them must sign."""
 
     remote: str = ""
     endpoint: str = ""
@@ -64,7 +67,7 @@ class RepositoryTrust:
 
 
 class Novelty(StrEnum):
-    """What a proposal would change; each needs the user's yes."""
+    """What a proposal would change; the user must confirm each."""
 
     FIRST_USE = "first_use"
     REMOTE = "remote_changed"
@@ -73,10 +76,10 @@ class Novelty(StrEnum):
 
 
 def add_key(trust: RepositoryTrust, key: PublicKey, today: str) -> RepositoryTrust:
-    """Trust a key because the user says so; it then stands on its own, whoever introduced it before.
+    """Trust a key that the user adds by hand; later revocations of its introducers do not reach it.
 
-    Raises UsageError for a key that was revoked by name: that is for good. One that fell with the key that
-    introduced it may be added.
+    Raises UsageError for a key that the user revoked by name, which is final. A key that was revoked together with its
+    introducer may be added.
     """
     if any(entry.id == key.id and not entry.through for entry in trust.revoked):
         raise UsageError(f"{key.id} is revoked for this repository", hint="gitindex keys new FILE")
@@ -95,7 +98,7 @@ def add_key(trust: RepositoryTrust, key: PublicKey, today: str) -> RepositoryTru
 
 
 def revoke_key(trust: RepositoryTrust, key_id: str, today: str, comment: str = "") -> RepositoryTrust:
-    """Refuse a key from now on, whether it was trusted or not, and every key that it introduced."""
+    """Revoke a key, whether it was trusted or not, and every key that it introduced."""
     if any(entry.id == key_id and not entry.through for entry in trust.revoked):
         return trust
     trusted_comment = next((entry.key.comment for entry in trust.trusted if entry.key.id == key_id), "")
@@ -111,7 +114,7 @@ def revoke_key(trust: RepositoryTrust, key_id: str, today: str, comment: str = "
 
 
 def apply_revocations(trust: RepositoryTrust) -> RepositoryTrust:
-    """Move every key that a revocation reaches to the revoked ones; nothing changes when that was done before."""
+    """Revoke every trusted key whose introducer is revoked, until none is left. Idempotent."""
     while True:
         revoked = {entry.id: entry for entry in reversed(trust.revoked)}
         reached_entry = next(
@@ -130,7 +133,7 @@ def apply_revocations(trust: RepositoryTrust) -> RepositoryTrust:
 
 
 def _find_revocation_cause(entry: TrustedKey, revoked: dict[str, RevokedKey]) -> str | None:
-    """The revoked key because of which `entry` falls, if any."""
+    """The id of the revoked key that revokes `entry` too, if any."""
     if entry.by_hand:
         return entry.key.id if entry.key.id in revoked else None
     own_ids = (entry.key.id, *entry.introduced_by)
@@ -139,7 +142,7 @@ def _find_revocation_cause(entry: TrustedKey, revoked: dict[str, RevokedKey]) ->
 
 
 def set_remote(trust: RepositoryTrust, remote: str, endpoint: str = "") -> RepositoryTrust:
-    """Raises UsageError for what is not one printable word: it is shown to the user and kept in a strict file."""
+    """Raises UsageError unless each is one printable word: they are shown to the user and stored in a strict file."""
     for what, value in (("remote", remote), ("endpoint", endpoint)):
         if len(value) > MAX_URL or not value.isprintable() or " " in value:
             raise UsageError(
@@ -155,10 +158,10 @@ def set_threshold(trust: RepositoryTrust, threshold: int) -> RepositoryTrust:
 
 
 def rotate(trust: RepositoryTrust, verified_claim: VerifiedClaim, today: str) -> RepositoryTrust:
-    """Adopt the keys that trusted signers named in their claim and that signed it as well.
+    """Trust the keys that trusted signers named in their claim and that signed it as well.
 
-    Naming them inside the payload matters: anybody can append a signature to somebody else's envelope. A signer
-    that was revoked since the claim was verified introduces nobody. Raises Untrusted when it is too many keys.
+    The claim must name them, because anyone can append a signature to an envelope. A signer that was revoked since the
+    claim was verified introduces no key. Raises Untrusted when this would exceed MAX_ROTATED keys.
     """
     known_ids = {entry.key.id for entry in trust.trusted} | {entry.id for entry in trust.revoked}
     introduced_by = tuple(key.id for key in verified_claim.signers)
@@ -179,7 +182,7 @@ def rotate(trust: RepositoryTrust, verified_claim: VerifiedClaim, today: str) ->
 def find_novelties(
     trust: RepositoryTrust, remote: str, endpoint: str = "", keys: Sequence[PublicKey] = ()
 ) -> frozenset[Novelty]:
-    """What a proposed remote and keys would change; empty means the pin already says so."""
+    """What a proposed remote and keys would change; empty when the pin covers them already."""
     if not trust.remote and not trust.trusted:
         return frozenset({Novelty.FIRST_USE})
     changes = set()
@@ -193,7 +196,7 @@ def find_novelties(
 
 
 def require_policy(trust: RepositoryTrust, remote: str, endpoint: str = "") -> TrustPolicy:
-    """The policy to verify with; raises Untrusted before any contact when the pin does not cover it."""
+    """The policy to verify with. Raises Untrusted, before the remote is contacted, when the pin does not cover it."""
     if not trust.policy.usable_keys:
         fallen_ids = [entry.id for entry in trust.revoked if entry.through]
         because = f"; {', '.join(fallen_ids)} fell with the key that introduced it" if fallen_ids else ""
@@ -205,7 +208,8 @@ def require_policy(trust: RepositoryTrust, remote: str, endpoint: str = "") -> T
         proposed_remote = " ".join(filter(None, (remote, endpoint)))
         pinned_remote = " ".join(filter(None, (trust.remote, trust.endpoint)))
         raise Untrusted(
-            f"the remote is {quote_text(proposed_remote)}, but {quote_text(pinned_remote)} is pinned for this repository",
+            f"the remote is {quote_text(proposed_remote)}, but {quote_text(pinned_remote)} is pinned "
+            "for this repository",
             hint=f"gitindex trust add --remote {quote_argument(remote)}",
             novelties=sorted(remote_changes),
         )

@@ -1,7 +1,7 @@
-"""Reading a file that only this user can have written (RE-5). Light: every answer about a fetched index asks.
+"""Reads a file that only this user can have written (RE-5). Imports little: every answer from a fetched index uses it.
 
-The file and its folder belong to the user, nobody else may write either, and the file is no link. What fails one of
-these is refused by name: believing another user's list of trusted keys would install whatever that user signs.
+The file and its folder must belong to the user, no one else may write either, and the file must not be a link. All
+else is refused: another user's list of trusted keys would let that user install whatever they sign.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from gitindex.errors import ConfigError, Untrusted
 from gitindex.model.foreign import escape_line, quote_argument
 
 MAX_BYTES = 4 * 1024 * 1024
-_OPEN_FLAGS = (
-    os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-)  # NONBLOCK: a pipe must not keep us waiting
+# O_NONBLOCK: opening a named pipe must not block.
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _OWN_HOME_HINT = "set GITINDEX_HOME to a directory of your own"
 
 
 def read(path: Path) -> bytes | None:
-    """At most MAX_BYTES + 1 bytes of the file; None without one.
+    """The content of the file, at most MAX_BYTES + 1 bytes of it; None when it does not exist.
 
-    Raises Untrusted when somebody else could have written it, ConfigError when it cannot be read.
+    Raises Untrusted when another user could have written it, ConfigError when it cannot be read.
     """
     try:
         check_folder(path.parent)
@@ -44,9 +43,9 @@ def read(path: Path) -> bytes | None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raises Untrusted unless the folder is the user's alone to write, FileNotFoundError without one.
+    """Raises Untrusted unless only the user may write to the folder, FileNotFoundError when it does not exist.
 
-    A link to it counts as the user's own when the user made it.
+    The folder may be a link that the user made.
     """
     if folder.lstat().st_uid != os.geteuid():
         raise _untrusted_error(folder, "belongs to another user", _OWN_HOME_HINT)

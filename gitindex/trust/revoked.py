@@ -1,8 +1,8 @@
-"""Which keys were revoked, read without anything heavy: every answer about a fetched snapshot asks (QU-6, RE-5). Pure.
+"""Tells whether a key is revoked, with few imports: every answer from a fetched snapshot asks (QU-6, RE-5). Pure.
 
-A key that leaked is believed by nobody, so a revocation by name counts for every repository. A key that fell with the
-one that introduced it fell in one pin; another may trust it by hand. `pinjson` is the strict reader of the same file;
-here only names matter, and what cannot be read vouches for nobody.
+A revocation by name counts for every repository, because the key may have leaked. A key that was revoked together with
+its introducer is revoked in that pin only; another pin may trust it by hand. `pinjson` is the strict reader of the same
+file; this one reads key ids only, and treats every key as revoked when it cannot.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def is_revoked(key_id: str, trust_file: bytes | None, git_dir_uri: str = "") -> bool:
-    """`trust_file`: the bytes of the trust file, None when there is none; `git_dir_uri`: the clone that was asked about."""
+    """`trust_file` is the content of the trust file, None when it does not exist; `git_dir_uri` names the clone."""
     if trust_file is None:
         return False
     try:
@@ -35,7 +35,7 @@ def _is_revoked_by_name(key_id: str, pin: dict[str, Any]) -> bool:
 
 
 def _is_revoked_in_pin(key_id: str, pin: dict[str, Any]) -> bool:
-    """With the key that introduced it. Version 1 did not say which: there any revocation reaches it."""
+    """Whether the pin revokes the key. Version 1 recorded no introducers: any revocation revokes a rotated key."""
     if any(entry["id"] == key_id for entry in pin["revoked"]):
         return True
     rotated_keys = [entry["key"] for entry in pin.get("trusted", ()) if entry.get("by_rotation")]

@@ -1,8 +1,8 @@
-"""Which pin holds in which clone (RE-5). Pure.
+"""Which pin applies in which clone (RE-5). Pure.
 
-A repository's id can be claimed: a fork has the root commit of what it was forked from, and a shallow clone says what
-its own file says. So a yes counts in the clone where it was said. A pin of the id holds in every clone that has none
-of its own, and only `trust add --all-clones` makes one. A revocation by name reaches every pin of the id.
+A repository id proves nothing: a fork has the root commit of its origin, and a shallow clone takes the id from a file.
+So a confirmation applies only to the clone in which the user gave it. A pin of the repository id applies in every clone
+that has none of its own; only `trust add --all-clones` creates one. A revocation by name reaches every pin of the id.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ TrustTransition = Callable[[RepositoryTrust], RepositoryTrust]
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """One clone with all its worktrees: a random mark in its git configuration, and where its git directory is.
+    """One clone with all its worktrees, known by a random mark in its git configuration and by its git directory.
 
-    Both must agree with the pin: a fork cloned to the path of a deleted clone has no mark, a copy another path.
+    A pin applies only if both agree: a fork cloned to the path of a deleted clone has no mark, and a copy of a clone
+    has another path.
     """
 
-    mark: str  # "" before anything was pinned here
+    mark: str  # "" before the first pin
     git_dir_uri: str  # file URI of the common git directory
 
 
 @dataclass(frozen=True, slots=True)
 class ClonePin:
+    """A pin that applies in one clone."""
+
     repository: str
     git_dir_uri: str
     trust: RepositoryTrust
@@ -37,7 +40,7 @@ class ClonePin:
 
 @dataclass(frozen=True, slots=True)
 class DamagedEntry:
-    """An entry of the file that is not what we write, kept as it is: it may hold a revocation."""
+    """A malformed entry of the file, written back unchanged: it may hold a revocation."""
 
     raw: object
     why: str
@@ -45,39 +48,35 @@ class DamagedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
+    """The content of the trust file."""
+
     repositories: Mapping[str, RepositoryTrust | DamagedEntry] = field(default_factory=dict)
     clones: Mapping[str, ClonePin | DamagedEntry] = field(default_factory=dict)  # by mark
 
     def trust_for(self, repository: str, clone: Clone | None = None) -> RepositoryTrust:
-        """The pin in force. Raises ConfigError when the entry that would say so is damaged."""
+        """The pin in force: the clone's own, else that of the id. Raises ConfigError when its entry is damaged."""
         clone_trust = self.find_clone_trust(repository, clone)
         return self._repository_trust(repository) if clone_trust is None else clone_trust
 
     def find_clone_trust(self, repository: str, clone: Clone | None) -> RepositoryTrust | None:
-        """What was pinned in this very clone. Raises ConfigError when that entry is damaged."""
+        """The clone's own pin, None without one. Raises ConfigError when its entry is damaged."""
         pin = self.clones.get(clone.mark) if clone and clone.mark else None
         if isinstance(pin, DamagedEntry):
             raise _damaged_error("this clone", pin)
-        if (
-            pin is None
-            or clone is None
-            or (pin.repository, pin.git_dir_uri) != (repository, clone.git_dir_uri)
-        ):
+        if pin is None or clone is None:
             return None
-        return pin.trust
+        return pin.trust if (pin.repository, pin.git_dir_uri) == (repository, clone.git_dir_uri) else None
 
     def find_other_pins(self, repository: str, clone: Clone | None) -> dict[str, RepositoryTrust]:
-        """Where else the id is pinned, and how: what a yes here does not touch."""
+        """Pins of the same repository id in other clones, which a change here leaves alone, by where they apply."""
         others = {
             pin.git_dir_uri: pin.trust
             for mark, pin in self.clones.items()
             if isinstance(pin, ClonePin) and pin.repository == repository and not _is_pin_of(clone, mark, pin)
         }
         repository_trust = self.repositories.get(repository)
-        if (
-            isinstance(repository_trust, RepositoryTrust)
-            and self.find_clone_trust(repository, clone) is not None
-        ):
+        has_own_pin = self.find_clone_trust(repository, clone) is not None
+        if has_own_pin and isinstance(repository_trust, RepositoryTrust):
             others["all other clones"] = repository_trust
         return {where: trust for where, trust in others.items() if trust.remote or trust.trusted}
 
@@ -88,7 +87,7 @@ class Pins:
         return trust
 
     def with_change(self, repository: str, change: TrustTransition, clone: Clone | None) -> Pins:
-        """One pin changed: this clone's own, which begins as what is in force here, or without a clone the id's."""
+        """Change the clone's own pin, which starts as a copy of the pin in force; without a clone, that of the id."""
         new_trust = change(self.trust_for(repository, clone))
         if clone is None:
             return replace(self, repositories={**self.repositories, repository: new_trust})
@@ -97,7 +96,7 @@ class Pins:
         )
 
     def with_revocation(self, repository: str, key_id: str, today: str, comment: str = "") -> Pins:
-        """The key refused in every pin of the id, and in all that are made later."""
+        """Revoke the key in every pin of the id. Later clone pins inherit it, as they start as copies."""
 
         def revoke(trust: RepositoryTrust) -> RepositoryTrust:
             return pins.revoke_key(trust, key_id, today, comment)
@@ -109,10 +108,9 @@ class Pins:
             for mark, pin in self.clones.items()
         }
         repository_trust = self.repositories.get(repository, RepositoryTrust())
-        revoked_trust = (
-            repository_trust if isinstance(repository_trust, DamagedEntry) else revoke(repository_trust)
-        )  # damage here keeps no clone from it
-        return Pins({**self.repositories, repository: revoked_trust}, clones)
+        if not isinstance(repository_trust, DamagedEntry):  # else only the clones get the revocation
+            repository_trust = revoke(repository_trust)
+        return Pins({**self.repositories, repository: repository_trust}, clones)
 
 
 def _is_pin_of(clone: Clone | None, mark: str, pin: ClonePin) -> bool:

@@ -1,7 +1,7 @@
-"""JSON from strangers: bounded, no duplicate keys, exact fields. Pure.
+"""Strict parsing of untrusted JSON: bounded size, no duplicate keys, exact fields. Pure.
 
-Two readers of one document must never see different values, so whatever is ambiguous is refused.
-Every refusal is `MalformedError`; callers translate it into the error that fits what they were reading.
+Refuses everything ambiguous, so that two readers of one document never see different values. All functions raise
+`MalformedError`; callers translate it into the error that fits what they were reading.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
-MAX_INT = 2**53 - 1  # what every JSON implementation can hold exactly
+MAX_INT = 2**53 - 1  # the largest integer that every JSON implementation represents exactly
 
 
 class MalformedError(ValueError):
@@ -19,7 +19,7 @@ class MalformedError(ValueError):
 
 
 def parse(data: bytes, *, limit: int) -> object:
-    """The value in `data`, which is refused unparsed when it is longer than `limit` bytes."""
+    """The value in `data`; refuses more than `limit` bytes before parsing."""
     if len(data) > limit:
         raise MalformedError(f"{len(data)} bytes, more than the {limit} allowed")
     try:
@@ -33,7 +33,7 @@ def parse(data: bytes, *, limit: int) -> object:
 
 
 def dump(value: object) -> bytes:
-    """One spelling for what we write: sorted keys, no white space, UTF-8."""
+    """The one form in which we write JSON: sorted keys, no white space, UTF-8."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
 
 
@@ -57,7 +57,7 @@ def require_list(value: object, what: str, *, maximum: int) -> list[object]:
 
 
 def require_text(value: object, what: str, *, maximum: int = 256) -> str:
-    """A printable string: what a stranger wrote will be shown on somebody's terminal."""
+    """A printable string, since untrusted text may be shown on a terminal."""
     if not isinstance(value, str) or len(value) > maximum or not value.isprintable():
         raise MalformedError(f"{what} is not a printable string of at most {maximum} characters")
     return value

@@ -1,7 +1,7 @@
-"""Bytes and policy in, a trusted claim or a refusal out (RE-4, RE-5). Pure: no IO, no clock.
+"""Verifies the bytes of an envelope against a policy; returns the claim or refuses (RE-4, RE-5). Pure: no IO, no clock.
 
-Order: sizes → envelope → signatures → only then the payload is parsed → every binding is compared with the
-value computed here. A key id is a hint and never decides; a key both trusted and revoked is revoked.
+Order: sizes → envelope → signatures → only then parse the payload → compare every binding with the locally computed
+value. Key ids are hints and never decide; a key that is both trusted and revoked counts as revoked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ADD_KEY = "gitindex trust add FILE.pub"
 
 @dataclass(frozen=True, slots=True)
 class TrustPolicy:
-    """Whom to believe: how many distinct keys, out of which, except which."""
+    """How many distinct keys must sign, out of which trusted ones; revoked ones never count."""
 
     trusted_keys: tuple[PublicKey, ...]
     revoked_ids: frozenset[str] = frozenset()  # key ids
@@ -39,26 +39,24 @@ class Binding:
 
     repository: str
     commit: str
-    tree: str | None  # None: the commit is not in this clone, and the signature alone says which tree it has
+    tree: str | None  # None: the commit is not in this clone, so its tree is unknown and not compared
     config_fingerprint: str
     format: int
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedClaim:
-    """A claim that met the policy, the keys that made it so, and the keys they hand over to."""
+    """A claim that met the policy, the trusted keys that signed it, and the new keys that they introduce."""
 
     claim: SnapshotClaim
     signers: tuple[PublicKey, ...]
-    successors: tuple[
-        PublicKey, ...
-    ]  # named in the signed claim and signing it too: a rotation's dual signature
+    successors: tuple[PublicKey, ...]  # the claim names them, and they signed it too (key rotation)
 
 
 def verify(data: bytes, policy: TrustPolicy, expected: Binding) -> VerifiedClaim:
-    """Turn the bytes of an envelope into a claim to rely on.
+    """Verify an envelope and return its claim.
 
-    Raises Untrusted when it is malformed, not signed by enough trusted keys, or about something else;
+    Raises Untrusted when it is malformed, not signed by enough trusted keys, or bound to other values than `expected`;
     IncompatibleVersion when it is genuine but of a format this release cannot read.
     """
     envelope = _decode_envelope(data)
@@ -81,7 +79,7 @@ def _decode_envelope(data: bytes) -> Envelope:
 
 
 def _require_signers(envelope: Envelope, policy: TrustPolicy) -> tuple[PublicKey, ...]:
-    """The usable keys that really signed; all are tried, since key ids are the sender's word."""
+    """The usable keys that signed. Tries every one: key ids in the envelope are unauthenticated hints."""
     signers = tuple(key for key in policy.usable_keys if envelope.is_signed_by(key))
     if policy.threshold < 1 or len(signers) < policy.threshold:
         raise _untrusted_error(envelope, policy, signers)
@@ -125,7 +123,7 @@ def _decode_claim(envelope: Envelope, supported_format: int) -> SnapshotClaim:
 
 
 def _check_binding(claim: SnapshotClaim, expected: Binding) -> None:
-    """A genuine statement about something else is the substitution attack: refuse it by name."""
+    """Refuse a genuine statement about another snapshot (substitution attack), naming the value that differs."""
     for name in ("repository", "commit", "tree", "config_fingerprint"):
         signed_value, local_value = getattr(claim, name), getattr(expected, name)
         if local_value is not None and signed_value != local_value:

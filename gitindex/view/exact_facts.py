@@ -1,7 +1,8 @@
-"""Semantic facts of a snapshot: the documents of all segments as one (SE-7, SE-8).
+"""Exact facts of a snapshot: combines the documents of all segments (SE-7, SE-8).
 
-The newest segment that holds a path's document wins. A document is current, and its positions exact, only where the
-live file has the very bytes it was made from; nothing here hands out positions of any other document unasked.
+A path's document is the one in the newest segment that has one. It is current, and its positions exact, only if the
+indexed file has the bytes that the document was made from; positions of other documents are returned only with
+`current=False`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from gitindex.scip.fact_postings import FileBlob, Occurrence
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.segment.scipfacts import DocumentHeader, ScipFacts
 
-ContentLookup = Callable[
-    [str], str | None
-]  # path → id of the bytes indexed now, None when there is no such file
+# path → blob id of the bytes that the snapshot indexed, None for a path that it did not index.
+ContentLookup = Callable[[str], str | None]
 
 
 class SymbolPosition(NamedTuple):
@@ -30,6 +30,13 @@ class SymbolPosition(NamedTuple):
     flags: int
 
 
+class LocatedDocument(NamedTuple):
+    """A document, and the number of the scip file that holds it."""
+
+    segment_number: int
+    header: DocumentHeader
+
+
 class ScipView:
     """`paths` are the scip files of the snapshot, oldest first."""
 
@@ -38,9 +45,8 @@ class ScipView:
         self._content = content
         self._current_by_path: dict[str, bool] = {}
         self._headers: list[dict[int, DocumentHeader]] = [{} for _ in paths]
-        self._current_paths: list[dict[int, str]] = [
-            {} for _ in paths
-        ]  # document → path when current, "" when not
+        # Per scip file: document number → its path if it is current, else "".
+        self._current_paths: list[dict[int, str]] = [{} for _ in paths]
 
     def __bool__(self) -> bool:
         return bool(self.paths)
@@ -56,7 +62,7 @@ class ScipView:
 
     @cached_property
     def _newest_segments(self) -> dict[str, int]:
-        """path → newest segment but the oldest that holds it: small, because those are deltas."""
+        """path → newest scip file that holds it, except the oldest (0), which is large and therefore not listed."""
         newest_segments: dict[str, int] = {}
         for segment_number, facts in enumerate(self._facts[1:], 1):
             for header in facts.documents():
@@ -69,18 +75,15 @@ class ScipView:
     def find_document(self, path: str) -> DocumentHeader | None:
         """The path's document, current or not."""
         located = self._locate(path)
-        return None if located is None else located[1]
+        return None if located is None else located.header
 
     def documents(self) -> Iterator[DocumentHeader]:
         """Every document that a newer one does not hide."""
-        newest_segments = self._newest_segments
-        for segment_number, facts in enumerate(self._facts):
-            for header in facts.documents():
-                if newest_segments.get(header.path, 0) == segment_number and header.blob:
-                    yield header
+        for located in self._visible_documents():
+            yield located.header
 
     def is_current(self, path: str) -> bool:
-        """Does the path have a document made from the bytes it has now?"""
+        """Whether the path has a document that was made from its indexed bytes."""
         is_current = self._current_by_path.get(path)
         if is_current is None:
             document = self.find_document(path)
@@ -90,7 +93,9 @@ class ScipView:
 
     def packed_occurrences(self, path: str) -> FileBlob | None:
         located = self._locate(path)
-        return None if located is None else self._facts[located[0]].occurrences(located[1].file)
+        if located is None:
+            return None
+        return self._facts[located.segment_number].occurrences(located.header.file)
 
     def occurrences(self, path: str) -> list[Occurrence]:
         packed = self.packed_occurrences(path)
@@ -98,25 +103,38 @@ class ScipView:
 
     def definitions(self, path: str) -> list[tuple[int, ...]]:
         located = self._locate(path)
-        return [] if located is None else list(self._facts[located[0]].definitions(located[1].file))
+        if located is None:
+            return []
+        return list(self._facts[located.segment_number].definitions(located.header.file))
 
     def hover(self, path: str) -> bytes:
         located = self._locate(path)
-        return b"" if located is None else self._facts[located[0]].hover(located[1].file)
+        return b"" if located is None else self._facts[located.segment_number].hover(located.header.file)
 
-    def _locate(self, path: str) -> tuple[int, DocumentHeader] | None:
+    def _locate(self, path: str) -> LocatedDocument | None:
         if not self._facts:
             return None
         segment_number = self._newest_segments.get(path, 0)
         header = self._facts[segment_number].find_document(path)
-        return (segment_number, header) if header is not None and header.blob else None
+        return LocatedDocument(segment_number, header) if header is not None and header.blob else None
+
+    def _visible_documents(self) -> Iterator[LocatedDocument]:
+        """Every document that no newer entry of its path hides, oldest scip file first."""
+        for segment_number, facts in enumerate(self._facts):
+            for header in facts.documents():
+                if header.blob and self._is_newest(segment_number, header.path):
+                    yield LocatedDocument(segment_number, header)
+
+    def _is_newest(self, segment_number: int, path: str) -> bool:
+        """Whether no newer scip file has an entry for the path."""
+        return self._newest_segments.get(path, 0) == segment_number
 
     # -- symbols -------------------------------------------------------------------------------
 
     def positions(self, symbol: int, *, current: bool = True) -> Iterator[SymbolPosition]:
         """Where a symbol occurs in current documents: by segment, then as stored (by path and position).
 
-        With `current=False` in all the others: positions in what files were.
+        With `current=False`, its positions in the stale documents instead, which refer to earlier content.
         """
         for segment_number, facts in enumerate(self._facts):
             current_paths = self._current_paths[segment_number]
@@ -126,19 +144,16 @@ class ScipView:
                     path = current_paths[file] = self._path_if_current(segment_number, file)
                 if path and current:
                     yield SymbolPosition(path, line, column, flags)
-                elif (
-                    not path
-                    and not current
-                    and self._newest_segments.get(self._header(segment_number, file).path, 0)
-                    == segment_number
-                ):
-                    yield SymbolPosition(self._header(segment_number, file).path, line, column, flags)
+                elif not path and not current:
+                    stale_path = self._header(segment_number, file).path
+                    if self._is_newest(segment_number, stale_path):
+                        yield SymbolPosition(stale_path, line, column, flags)
 
     def definition_positions(self, symbol: int) -> list[SymbolPosition]:
         return [position for position in self.positions(symbol) if position.flags & fact_postings.DEFINITION]
 
     def is_defined_outside(self, symbol: int, *, context: str) -> bool:
-        """Does a document of any context but `context` define the symbol?"""
+        """Whether a document of another context than `context` defines the symbol."""
         return any(
             posting.flags & fact_postings.DEFINITION
             and self._header(segment_number, posting.file).context != context
@@ -160,7 +175,7 @@ class ScipView:
         return [(hash64(name), name) for name in sorted(symbol_names)]
 
     def find_related(self, target: int) -> list[tuple[int, int]]:
-        """(symbol, flags) of what current documents relate to `target`: implementations and the like."""
+        """(symbol, flags) of the symbols that current documents relate to `target`, such as implementations."""
         relations = {
             (symbol, flags)
             for segment_number, facts in enumerate(self._facts)
@@ -179,21 +194,17 @@ class ScipView:
 
     def dependencies(self) -> dict[str, set[str]]:
         """path → paths of the documents that define what it refers to; current or not."""
-        headers = [
-            (segment_number, header)
-            for segment_number, facts in enumerate(self._facts)
-            for header in facts.documents()
-            if header.blob and self._newest_segments.get(header.path, 0) == segment_number
-        ]
         hashes_by_path: dict[str, tuple[int, ...]] = {}
         definers: dict[int, list[str]] = {}
-        for at, head in headers:
-            hashes = self._facts[at].occurrences(head.file).hashes
-            hashes_by_path[head.path] = hashes
-            symbol_numbers = {row[0] for row in self._facts[at].definitions(head.file) if row[1]}
+        for segment_number, header in self._visible_documents():
+            facts = self._facts[segment_number]
+            hashes = facts.occurrences(header.file).hashes
+            hashes_by_path[header.path] = hashes
+            # A row without a line describes a symbol that the document does not define.
+            symbol_numbers = {symbol for symbol, line, *_ in facts.definitions(header.file) if line}
             for symbol_number in symbol_numbers:
-                if symbol_number < len(hashes):
-                    definers.setdefault(hashes[symbol_number], []).append(head.path)
+                if symbol_number < len(hashes):  # higher numbers are locals
+                    definers.setdefault(hashes[symbol_number], []).append(header.path)
         return {
             path: {other for value in hashes for other in definers.get(value, ())} - {path}
             for path, hashes in hashes_by_path.items()
@@ -202,42 +213,32 @@ class ScipView:
     # -- merging -------------------------------------------------------------------------------
 
     def merge_sources(self) -> Iterator[tuple[ScipFacts, list[DocumentHeader]]]:
-        """Every segment with the documents of it that are not hidden (compaction)."""
-        newest_segments = self._newest_segments
+        """Every scip file with those of its documents that are not hidden (compaction)."""
         for segment_number, facts in enumerate(self._facts):
-            yield (
-                facts,
-                [
-                    header
-                    for header in facts.documents()
-                    if header.blob and newest_segments.get(header.path, 0) == segment_number
-                ],
-            )
+            visible = [
+                header
+                for header in facts.documents()
+                if header.blob and self._is_newest(segment_number, header.path)
+            ]
+            yield facts, visible
 
     def find_hiding_documents(self, run: range) -> Iterator[DocumentHeader]:
-        """Entries of these files that hide a document of an older file, which must stay hidden (compaction)."""
+        """Entries of these files that hide a document of a file before the run, which must stay hidden (compaction)."""
         for segment_number in run:
             for header in self._facts[segment_number].documents():
-                if self._newest_segments.get(header.path, 0) == segment_number and self._has_older_document(
-                    run.start, header.path
-                ):
+                is_newest = self._is_newest(segment_number, header.path)
+                if is_newest and self._has_older_document(run.start, header.path):
                     yield header
 
     def _has_older_document(self, segment_number: int, path: str) -> bool:
         return any(facts.find_document(path) is not None for facts in self._facts[:segment_number])
 
     def _header(self, segment_number: int, file: int) -> DocumentHeader:
-        header = self._headers[segment_number].get(file)
-        if header is None:
-            header = self._headers[segment_number][file] = self._facts[segment_number].document_by_number(
-                file
-            )
-        return header
+        headers = self._headers[segment_number]
+        if file not in headers:
+            headers[file] = self._facts[segment_number].document_by_number(file)
+        return headers[file]
 
     def _path_if_current(self, segment_number: int, file: int) -> str:
-        header = self._header(segment_number, file)
-        return (
-            header.path
-            if self._newest_segments.get(header.path, 0) == segment_number and self.is_current(header.path)
-            else ""
-        )
+        path = self._header(segment_number, file).path
+        return path if self._is_newest(segment_number, path) and self.is_current(path) else ""

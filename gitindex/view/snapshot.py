@@ -1,8 +1,8 @@
-"""`SnapshotView`: the one blessed way to read a snapshot (SN-6, IDX.MUST.001).
+"""`SnapshotView`: the only way to read a snapshot (SN-6, IDX.MUST.001).
 
-Segments minus tombstones, pinned at open: what it answers never changes while it lives, whatever is published
-meanwhile. A path's rows live in the newest segment that holds it and that no later tombstone hides. Artifacts are
-proven before they are first read (SN-7). Nothing outside this package reads segments to answer a question.
+A view shows the rows of all segments that no later tombstone hides. It keeps its snapshot while it is open, whatever is
+published meanwhile. The rows of a path are in the newest segment that holds it, unless a later tombstone hides them.
+Artifacts are verified before they are first read (SN-7).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gitindex.view.exact_facts import ScipView
 
 
-EXACT_KIND = "semantic"  # a segment that holds documents of `scip` and nothing else
+EXACT_KIND = "semantic"  # `kind` of an exact segment: it holds documents (`scip.sqlite`) and no chunks
 
 
 class FactRow(NamedTuple):
@@ -42,7 +42,7 @@ class FactRow(NamedTuple):
 
 
 class SnapshotView:
-    """A pinned snapshot. Close it (or use `with`): it keeps gc away while open."""
+    """An open snapshot. Close it (or use `with`): gc waits while it is open."""
 
     def __init__(
         self, layout: Layout, manifest: Manifest, lock: ReadersLock | None, verifier: Verifier
@@ -64,8 +64,10 @@ class SnapshotView:
         self.close()
 
     def copy_without_lock(self) -> SnapshotView:
-        """A view of the same snapshot that holds no lock: for a process that answers many questions and pins each
-        time anew. What it has open stays readable after gc; it must not be asked for more while nobody pins."""
+        """A view of the same snapshot without the readers lock, for a server that takes the lock for each question.
+
+        Files that it has open stay readable after gc; open further ones only while the caller holds the lock.
+        """
         return SnapshotView(self.layout, self.manifest, None, self.verifier)
 
     def close(self) -> None:
@@ -81,7 +83,7 @@ class SnapshotView:
     # -- paths ---------------------------------------------------------------------------------
 
     def record(self, path: str) -> FileRecord | None:
-        """What the snapshot holds of a path, None when it holds nothing."""
+        """The live record of a path, None without one."""
         tombstone_segment = self._newest_tombstones().get(path, -1)
         for segment_number in range(len(self.manifest.segments) - 1, -1, -1):
             if segment_number < tombstone_segment:
@@ -94,7 +96,7 @@ class SnapshotView:
         return None
 
     def records(self) -> Iterator[FileRecord]:
-        """All live records, indexed and skipped; no particular order between segments."""
+        """All live records, of indexed and skipped files, segment by segment."""
         for segment_number in range(len(self.manifest.segments)):
             yield from (
                 record
@@ -103,6 +105,7 @@ class SnapshotView:
             )
 
     def link_records(self) -> Iterator[FileRecord]:
+        """The live records of symbolic links."""
         for segment_number in range(len(self.manifest.segments)):
             yield from (
                 record
@@ -121,7 +124,7 @@ class SnapshotView:
         }
 
     def is_live(self, segment_number: int, path: str) -> bool:
-        """Is a row of `path` in segment number `segment_number` part of the snapshot?"""
+        """Whether rows of `path` in this segment are part of the snapshot: no later segment has a tombstone for it."""
         return self._newest_tombstones().get(path, -1) <= segment_number
 
     def overlay(self) -> dict[str, OverlayEntry]:
@@ -131,7 +134,7 @@ class SnapshotView:
         return self._overlay
 
     def forget_overlay(self) -> None:
-        """Go on without the overlay (repair): every working-tree file is read again."""
+        """Use an empty overlay from now on (repair), so that every file of the working tree is read again."""
         self._overlay = {}
 
     def segment_records(self, segment_number: int) -> list[FileRecord]:
@@ -143,7 +146,7 @@ class SnapshotView:
         ]
 
     def find_tombstoned_paths(self, run: range) -> list[str]:
-        """Paths whose newest tombstone stands in these segments (compaction)."""
+        """Paths whose newest tombstone is in one of these segments (compaction)."""
         return [path for path, segment_number in self._newest_tombstones().items() if segment_number in run]
 
     # -- facts ---------------------------------------------------------------------------------
@@ -151,7 +154,7 @@ class SnapshotView:
     def select(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[FactRow]:
         """Run a query over the facts of every segment; its first column must be `file.path`.
 
-        Rows of hidden paths are dropped here, so no query can forget to.
+        Drops the rows of hidden paths, so that no query has to.
         """
         for segment_number in range(len(self.manifest.segments) - 1, -1, -1):
             if self.manifest.segments[segment_number].kind == EXACT_KIND:
@@ -163,7 +166,7 @@ class SnapshotView:
     def select_with_fallback(
         self, sql: str, fallback_sql: str, parameters: Mapping[str, object]
     ) -> Iterator[FactRow]:
-        """As `select`; segments that cannot run `sql` (no FTS5, no notes when it was written) run `fallback_sql`."""
+        """As `select`; segments that cannot run `sql` (written without FTS5, or without notes) run `fallback_sql`."""
         for segment_number in range(len(self.manifest.segments) - 1, -1, -1):
             try:
                 rows = list(self.facts(segment_number).query(sql, parameters))
@@ -188,18 +191,18 @@ class SnapshotView:
     def scip(self) -> ScipView:
         """Exact facts, where they were imported (SE-8)."""
         if self._scip is None:
-            artifacts = (artifact for segment in self.manifest.segments for artifact in segment.artifacts)
-            scip_paths = [
-                self.verifier.verified_path(item) for item in artifacts if item.path.endswith("/scip.sqlite")
-            ]
-            from gitindex.view.exact_facts import (
-                ScipView,  # late: words and vectors need no exact facts (UI-3)
-            )
+            from gitindex.view.exact_facts import ScipView  # late: most searches need no exact facts (UI-3)
 
+            scip_paths = [
+                self.verifier.verified_path(artifact)
+                for segment in self.manifest.segments
+                for artifact in exact_artifacts(segment)
+            ]
             self._scip = ScipView(scip_paths, self._content_id)
         return self._scip
 
     def _content_id(self, path: str) -> str | None:
+        """The blob id of the bytes that were indexed for a path, None when it is not indexed."""
         record = self.record(path)
         return None if record is None or record.skip else record.content
 
@@ -228,7 +231,7 @@ class SnapshotView:
                 yield live_rows
 
     def load_vectors(self, columns: list[str]) -> tuple[np.ndarray[Any, Any], dict[str, list[Any]]]:
-        """Every live vector as one matrix with the columns that name its rows; `columns` includes path_key."""
+        """Every live vector as one matrix, and `columns` (which include path_key) of the same rows."""
         import numpy as np
 
         matrices: list[np.ndarray[Any, Any]] = []
@@ -250,10 +253,9 @@ class SnapshotView:
             for column in columns:
                 all_columns[column] += row_columns[column]
         if len(matrices) == 1:
-            return matrices[0], all_columns  # a copy of every vector less
-        return np.concatenate(matrices) if matrices else np.empty(
-            (0, self.manifest.dimension), np.float32
-        ), all_columns
+            return matrices[0], all_columns  # avoids copying every vector
+        empty = np.empty((0, self.manifest.dimension), np.float32)
+        return (np.concatenate(matrices) if matrices else empty), all_columns
 
     def read_marker(self) -> dict[str, Any] | None:
         """The completion marker in the newest table (C-4)."""
@@ -261,23 +263,21 @@ class SnapshotView:
         return chunk_table.read_marker(newest, self.manifest.dimension)
 
     def is_newest_table_cached(self) -> bool:
-        """Is every file of the newest table the very file its publisher finished and noted?"""
+        """Whether the checksum cache has an entry for every file of the newest table."""
         segment = self.manifest.segments[-1]
-        files = [item for item in segment.artifacts if item.path.startswith(f"tables/{segment.id}.lance/")]
-        return bool(files) and all(self.verifier.is_cached(item) for item in files)
+        files = _table_artifacts(segment)
+        return bool(files) and all(self.verifier.is_cached(artifact) for artifact in files)
 
     # -- inside --------------------------------------------------------------------------------
 
     def _verified_table(self, segment_number: int) -> Path:
         segment = self.manifest.segments[segment_number]
-        prefix = f"tables/{segment.id}.lance/"
-        for artifact in segment.artifacts:
-            if artifact.path.startswith(prefix):
-                self.verifier.verified_path(artifact)
+        for artifact in _table_artifacts(segment):
+            self.verifier.verified_path(artifact)
         return self.layout.table(segment.id)
 
     def _newest_tombstones(self) -> dict[str, int]:
-        """path → number of the newest segment whose tombstones name it."""
+        """path → number of the newest segment that has a tombstone for it."""
         if self._tombstone_segments is None:
             tombstone_segments: dict[str, int] = {}
             for segment_number, segment in enumerate(self.manifest.segments):
@@ -298,12 +298,22 @@ class SnapshotView:
         raise StoreCorrupt(f"segment {segment.id} has no {suffix.strip('/')}", hint="gitindex repair")
 
     def _lexical_snapshot_id(self) -> str:
-        """The snapshot whose directory the lexical artifacts lie in."""
+        """The snapshot id in the paths of the lexical artifacts (`lexical/<snapshot id>/…`)."""
         return self.manifest.lexical[0].path.split("/")[1]
 
 
+def exact_artifacts(segment: Segment) -> list[Artifact]:
+    """The scip file of a segment, if it has one."""
+    return [artifact for artifact in segment.artifacts if artifact.path.endswith("/scip.sqlite")]
+
+
+def _table_artifacts(segment: Segment) -> list[Artifact]:
+    prefix = f"tables/{segment.id}.lance/"
+    return [artifact for artifact in segment.artifacts if artifact.path.startswith(prefix)]
+
+
 def open_active(layout: Layout) -> SnapshotView | None:
-    """Pin the active snapshot: the readers lock first, then the pointer, so gc cannot slip between.
+    """Open the active snapshot: takes the readers lock before it reads the pointer, so that gc cannot run in between.
 
     None when nothing was ever published. Raises StoreCorrupt, IncompatibleVersion.
     """

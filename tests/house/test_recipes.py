@@ -246,14 +246,14 @@ def columns_of(path: Path) -> dict[str, list[str]]:
 
 
 def test_a_compaction_copies_every_table(facts_file: Path, tmp_path: Path):
-    """SN-8: a table that `_DEPENDENT` does not name is lost at the first compaction."""
+    """SN-8: a table that `_DEPENDENT_COLUMNS` does not name is lost at the first compaction."""
     writer = FactsWriter(tmp_path / "copy.sqlite", "seg_2")
     writer.copy(facts_file, list(PROJECT))
     writer.finish()
     for table in columns_of(facts_file).keys() - {"meta"}:
         before, after = rows_of(facts_file, table), rows_of(tmp_path / "copy.sqlite", table)
         assert before, f"no file of tests/versions/corpus.py PROJECT puts a row into {table}"
-        assert after == before, f"segment/facts.py _DEPENDENT loses rows or columns of {table}"
+        assert after == before, f"segment/facts.py _DEPENDENT_COLUMNS loses rows or columns of {table}"
 
 
 def rows_of(path: Path, table: str) -> list[Any]:
@@ -267,12 +267,12 @@ def test_the_digest_reads_every_table_and_column(facts_file: Path):
     for table, columns in columns_of(facts_file).items():
         if table in DERIVED or table == "file":
             continue
-        assert table in asked, f"lifecycle/digest.py _FACTS does not read {table}"
+        assert table in asked, f"lifecycle/digest.py _FACT_QUERIES does not read {table}"
         missing = [name for name in columns if name != "file" and not re.search(rf"\b{name}\b", asked[table])]
         assert missing == [], f"lifecycle/digest.py does not read {', '.join(missing)} of {table}"
     names = set(chunk_table.table_schema(8).names)
     assert names == {*digest._CHUNK_COLUMNS, *DETERMINED}, (
-        "lifecycle/digest.py _CHUNK, or DETERMINED if another column says it"
+        "lifecycle/digest.py _CHUNK_COLUMNS, or DETERMINED if another column says it"
     )
     assert set(segment_facts._DEPENDENT_COLUMNS) | {"meta", "file"} == columns_of(facts_file).keys()
 

@@ -131,7 +131,7 @@ def test_what_a_process_cannot_do_is_raised_here(large: GitRepo, tmp_path: Path,
 def test_an_interrupted_build_leaves_no_process(
     large: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(publish.StagedSnapshot, "__init__", interrupted)

@@ -38,8 +38,8 @@ def test_a_plan_ends_with_few_segments_and_few_graves(given_weights):
     for at in neighbours:  # of two that stay side by side one at least is large
         pair = given_weights[at], given_weights[at + 1]
         assert any(
-            one.size * tiers.LARGE_DIVISOR >= total and one.dead_fraction <= tiers.MAX_DEAD_FRACTION
-            for one in pair
+            usage.size * tiers.LARGE_DIVISOR >= total and usage.dead_fraction <= tiers.MAX_DEAD_FRACTION
+            for usage in pair
         )
 
 

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pytest
 
 from gitindex.errors import WriteVerificationFailed
-from gitindex.model.manifest import Manifest
+from gitindex.model.manifest import Counts, Manifest
 from gitindex.segment.chunk_table import MARKER_KIND
-from gitindex.store import manifests
+from gitindex.store import contents, manifests
+from tests import harness
 from tests.gate import forge
-from tests.support import harness
-from tests.support.gitrepo import GitRepo
-from tests.support.midway import during
+from tests.gitrepo import GitRepo
+from tests.hostile.midway import during
+from tests.versions.stored import full_manifest
 
 Change = Callable[[pa.Table], pa.Table]
 
@@ -196,3 +197,35 @@ def test_health_and_audit_count_the_rows(change: Change, indexed: GitRepo):
 def test_a_whole_store_passes(indexed: GitRepo):
     assert health(indexed).code == 0
     assert harness.cli("audit", "--path", str(indexed.root)).code == 0
+
+
+def test_totals_beyond_all_segments_are_impossible() -> None:
+    manifest = full_manifest()
+    (segment,) = manifest.segments
+    possible = replace(
+        manifest,
+        segments=(replace(segment, rows=4, files=2), replace(segment, rows=3, files=1)),
+        counts=Counts(files_indexed=2, chunks_indexed=7, skipped={"binary": 1}),
+    )
+    assert list(contents.find_impossible_counts(possible)) == []
+    impossible = replace(possible, counts=Counts(files_indexed=3, chunks_indexed=8, skipped={"binary": 1}))
+    assert list(contents.find_impossible_counts(impossible)) == [
+        "segments hold 7 rows, the manifest counts 8",
+        "segments hold 3 files, the manifest counts 4",
+    ]
+
+
+@pytest.mark.parametrize("field", ["rows", "files"])
+def test_a_count_that_drifted_is_a_flaw_of_its_artifact(indexed: GitRepo, field: str) -> None:
+    with harness.view(indexed.root) as view:
+        older, newest = view.manifest.segments
+        dimension = view.manifest.dimension
+        assert list(contents.find_flaws(view.layout, older, dimension)) == []
+        assert list(contents.find_flaws(view.layout, newest, dimension, markers=1)) == []
+        drifted = replace(older, **{field: getattr(older, field) + 1})
+        flaws = list(contents.find_flaws(view.layout, drifted, dimension))
+    assert {flaw.code for flaw in flaws} == {contents.COUNT_DRIFT}
+    expected = {f"segments/{older.id}/facts.sqlite"}
+    assert {flaw.artifact for flaw in flaws} == expected | (
+        {f"tables/{older.id}.lance"} if field == "rows" else set()
+    )
