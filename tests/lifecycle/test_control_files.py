@@ -12,8 +12,8 @@ from gitindex.lifecycle import control_files
 from gitindex.store import lease, manifests, state_file
 from gitindex.store.layout import Layout
 from gitindex.store.state_file import StoreState
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from gitindex.lifecycle import merging
 from gitindex.segment.facts import Facts
 from gitindex.segment.lexical_index import LexicalIndex
 from gitindex.view.snapshot import SnapshotView
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from gitindex.lifecycle.removal import remove_store
 from gitindex.model.ids import ulid
 from gitindex.store import atomic, lease, staging
 from gitindex.store.layout import Layout
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture

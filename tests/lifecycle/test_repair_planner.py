@@ -10,8 +10,8 @@ import pytest
 from gitindex.lifecycle import repair_planner
 from gitindex.lifecycle.repair_planner import RepairPlan
 from gitindex.view.snapshot import SnapshotView
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture

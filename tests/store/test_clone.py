@@ -13,8 +13,8 @@ from gitindex.segment import lexical_index
 from gitindex.store import clone, manifests
 from gitindex.store.integrity import Verifier
 from gitindex.store.layout import Layout
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from gitindex.errors import IncompatibleVersion
 from gitindex.model import versions
 from gitindex.store import compatibility, manifests, sealed_json
 from gitindex.store.layout import Layout
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from gitindex.errors import WriteVerificationFailed
 from gitindex.model.manifest import Counts, Manifest
 from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.store import contents, manifests
-from tests import harness
 from tests.gate import forge
-from tests.gitrepo import GitRepo
-from tests.hostile.midway import during
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
+from tests.support.midway import during
 from tests.versions.stored import full_manifest
 
 Change = Callable[[pa.Table], pa.Table]

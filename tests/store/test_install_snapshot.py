@@ -13,8 +13,8 @@ from gitindex.model import portable
 from gitindex.model.manifest import Manifest
 from gitindex.store import install_snapshot, manifests
 from gitindex.store.layout import Layout
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture
