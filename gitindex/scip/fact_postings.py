@@ -1,16 +1,19 @@
-"""How semantic facts lie in storage: one blob of positions per symbol, one per file (SE-7, SE-8).
+"""The stored form of exact facts: one blob of positions per symbol, one per file (SE-7, SE-8).
 
-Symbols are known by their 64-bit hash, files by a number within their segment, so segments combine without a
-table between them. `packing` writes these forms from arrays; reading is plain Python and lazy, because a
-query touches few of them and should import little. Lines and columns are 1-based.
+Symbols are identified by their 64-bit hash, files by a number within their segment, so segments combine without a
+table between them. `packing` writes these forms from arrays. Reading is plain Python and lazy, because a query
+reads few blobs and should import little. Lines and columns are 1-based.
 
-A symbol's blob: the number of its name, then per occurrence `line step << 2 | new file << 1 | new flags`,
-[file step, then the line counts from 0], [flags], column. Flags start as READ: nearly all references are.
-A file's blob: counts, 8 bytes per global symbol, then per occurrence line step, column (step on the same
-line),
-`width << 1` or `line step << 1 | 1` and end column, symbol number, flags.
-Definitions of a file: symbol number, line step, column, height, end column, lines back to the enclosing range plus
-one (0 without; AHEAD more when it starts below), [its start column, height, end column], description plus one.
+All numbers are varints; a step is the difference to the previous value; [brackets] mark optional numbers.
+
+- A symbol's blob: the number of its name, then per occurrence `line step << 2 | new file << 1 | new flags`,
+  [file step; the line then counts from 0], [flags], column. Flags start as READ, which most references have.
+- A file's blob: the numbers of global symbols, local symbols and occurrences, 8 bytes (the hash) per global symbol,
+  then per occurrence: line step, column (on the same line its step), `width << 1` or `height << 1 | 1` and end
+  column, symbol number, flags.
+- Definitions of a file, one after the other: symbol number, line step, column, height, end column, lines back to
+  the start of the enclosing range plus one (0 without such a range; AHEAD more where it starts below),
+  [its start column, height, end column], description plus one.
 """
 
 from __future__ import annotations
@@ -39,6 +42,24 @@ class Occurrence(NamedTuple):
     end_line: int
     end_column: int
     flags: int
+
+
+class DefinitionRow(NamedTuple):
+    """One definition. Arrays of definitions have these ten columns in this order.
+
+    Line 0: the document describes a local symbol that it does not define.
+    """
+
+    symbol: int  # number within the file
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start_line: int  # of the enclosing range: the definition with its body; 0 unknown
+    start_column: int
+    stop_line: int
+    stop_column: int
+    description: int  # number within the document's hover, -1 without
 
 
 class FileBlob(NamedTuple):
@@ -93,20 +114,28 @@ def unpack_occurrences(file: FileBlob) -> Iterator[Occurrence]:
         yield Occurrence(symbol, line, column, end_line, end_column, next(numbers))
 
 
-def unpack_definitions(blob: bytes) -> Iterator[tuple[int, ...]]:
+def unpack_definitions(blob: bytes) -> Iterator[DefinitionRow]:
     line = 0
     numbers = iter_varints(blob)
     for symbol in numbers:
         line += next(numbers)
         column, height, end_column, lines_back = next(numbers), next(numbers), next(numbers), next(numbers)
-        enclosing_start, enclosing = (
-            line - lines_back + 1 if lines_back <= AHEAD else line + lines_back - 1 - AHEAD,
-            (0, 0, 0, 0),
+        start_line = start_column = stop_line = stop_column = 0
+        if lines_back:  # stored plus one: 0 means that there is no enclosing range
+            start_line = line - (lines_back - 1) if lines_back <= AHEAD else line + (lines_back - 1 - AHEAD)
+            start_column, stop_line, stop_column = next(numbers), start_line + next(numbers), next(numbers)
+        yield DefinitionRow(
+            symbol=symbol,
+            line=line,
+            column=column,
+            end_line=line + height,
+            end_column=end_column,
+            start_line=start_line,
+            start_column=start_column,
+            stop_line=stop_line,
+            stop_column=stop_column,
+            description=next(numbers) - 1,
         )
-        if lines_back:
-            start_column, enclosing_height = next(numbers), next(numbers)
-            enclosing = (enclosing_start, start_column, enclosing_start + enclosing_height, next(numbers))
-        yield (symbol, line, column, line + height, end_column, *enclosing, next(numbers) - 1)
 
 
 def iter_varints(blob: bytes, offset: int = 0) -> Iterator[int]:

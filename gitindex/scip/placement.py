@@ -2,7 +2,7 @@
 
 The texts are laid end to end, one LF between them, so that one set of array operations serves a whole batch.
 Most lines are ASCII, where a column is a byte and a code point at once; only positions on other lines, and
-all positions of files with a byte order mark or odd line ends, go through `positions.SourceText` one by one.
+all positions of files with a byte order mark or odd line ends, go through `positions.PositionedText` one by one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gitindex.scip.positions import PositionRules, SourceText, has_plain_lines
+from gitindex.scip.positions import PositionedText, PositionRules, has_plain_lines
 from gitindex.scip.ranges import Ints, Ranges
 
 
@@ -52,7 +52,7 @@ class TextBatch:
             if not has_plain_lines(data, rules):
                 first = int(self._first_line[number])
                 self._irregular[first : first + int(self._lines[number])] = True
-        self._slow_texts: dict[int, SourceText] = {}
+        self._slow_texts: dict[int, PositionedText] = {}
 
     def place_ranges(self, ranges: Ranges, owner: Ints) -> PlacedRanges:
         """`owner` says for each range which text it is in."""
@@ -79,7 +79,7 @@ class TextBatch:
     def _place_one(self, ranges: Ranges, placed: PlacedRanges, index: int, owner: int) -> None:
         text = self._slow_texts.get(owner)
         if text is None:
-            text = self._slow_texts[owner] = SourceText(*self._texts[owner])
+            text = self._slow_texts[owner] = PositionedText(*self._texts[owner])
         start = text.offset_of(int(ranges.line[index]), int(ranges.column[index]))
         end = text.offset_of(int(ranges.end_line[index]), int(ranges.end_column[index]))
         placed.in_text[index] = start is not None and end is not None and start <= end

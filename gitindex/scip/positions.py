@@ -36,7 +36,7 @@ def has_plain_lines(data: bytes, rules: PositionRules) -> bool:
     return not (rules.unicode_breaks and (b"\xe2\x80\xa8" in data or b"\xe2\x80\xa9" in data))
 
 
-class SourceText:
+class PositionedText:
     """One file's bytes with both line tables."""
 
     def __init__(self, data: bytes, rules: PositionRules) -> None:

@@ -25,11 +25,9 @@ from gitindex.scip.reader import IndexFile
 from gitindex.segment import chunk_table, overlay, scipfacts
 from gitindex.segment.scipfacts import ScipWriter, StorableDocument
 from gitindex.segment.writer import SegmentWriter, WrittenSegment
-from gitindex.semantic import parallel_read
-from gitindex.semantic import refresh_scope as lattice
+from gitindex.semantic import describe, parallel_read, refresh_scope
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.decode import DecodedIndex, ReadBlob
-from gitindex.semantic.describe import Description
 from gitindex.semantic.package_names import NAMELESS, Naming
 from gitindex.semantic.parallel_read import HelperLost, HelperTask, SplitIndex
 from gitindex.semantic.refresh_scope import RefreshScope
@@ -203,7 +201,9 @@ def _decode_and_write(
         written_count = writer.files
         hidden_count = _hide_removed(view, source, document_paths, writer)
         steps.reach("import.write")
-        externals = ((value, _pack_external(description)) for value, _, description in decoded.externals())
+        externals = (
+            (value, describe.pack_external(description)) for value, _, description in decoded.externals()
+        )
         if split is not None:
             symbol_tables.append(split.helper.symbols)
         writer.finish(symbol_tables, externals)
@@ -262,7 +262,7 @@ def _write_changed(
         stored_document = view.scip.find_document(packed.path)
         # What is stored already may mean something else now, because of what is in scope: `clean` would lie of it.
         belongs_here = stored_document is not None and stored_document.context == key
-        if not belongs_here and not lattice.selects(source.scope, packed.path):
+        if not belongs_here and not refresh_scope.selects(source.scope, packed.path):
             continue
         document_paths.add(packed.path)
         blob = source.blobs[packed.path]
@@ -290,17 +290,11 @@ def _hide_removed(
         for head in view.scip.documents()
         if head.context == key
         and head.path not in document_paths
-        and lattice.selects(source.scope, head.path)
+        and refresh_scope.selects(source.scope, head.path)
     ]
     for path in sorted(removed_paths):
         writer.add_tombstone(path, key)
     return len(removed_paths)
-
-
-def _pack_external(description: Description) -> bytes:
-    return "\0".join(
-        (description.kind, description.name, description.signature, description.documentation[:600])
-    ).encode()
 
 
 # -- publishing ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
-from gitindex.semantic import refresh_scope as lattice
+from gitindex.semantic import refresh_scope
 from gitindex.semantic.control_database import transaction
 from gitindex.semantic.refresh_scope import RefreshScope
 
@@ -56,15 +56,15 @@ def enqueue(
         superseded = _supersede_others(connection, head, now, context_id)
         live_jobs = {job.status: job for job in _select_live(connection, context_id)}
         running, queued = live_jobs.get("running"), live_jobs.get("queued")
-        if running is not None and lattice.covers(running.scope, scope):
+        if running is not None and refresh_scope.covers(running.scope, scope):
             return EnqueueResult(running.id, "covered", superseded)
         if queued is None:
             return EnqueueResult(
                 _insert(connection, context_id, scope, head, now, reason), "created", superseded
             )
-        if lattice.covers(queued.scope, scope):
+        if refresh_scope.covers(queued.scope, scope):
             return EnqueueResult(queued.id, "covered", superseded)
-        _set_scope(connection, queued.id, lattice.merge(queued.scope, scope))
+        _set_scope(connection, queued.id, refresh_scope.merge(queued.scope, scope))
         return EnqueueResult(queued.id, "widened", superseded)
 
 
@@ -184,7 +184,7 @@ def _insert(
     cursor = connection.execute(
         "INSERT INTO refresh_jobs (context_id, status, scope, trigger_reason, head_at_enqueue, created_at) "
         "VALUES (?, 'queued', ?, ?, ?, ?)",
-        (context_id, lattice.to_json(scope), reason, head, now),
+        (context_id, refresh_scope.to_json(scope), reason, head, now),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
@@ -199,7 +199,7 @@ def _requeue_or_fail(connection: sqlite3.Connection, job: RefreshJob, error: str
         _finish(connection, job, "failed", now, error=f"{error} ({job.attempts} attempts)")
     elif queued is not None:
         _finish(connection, job, "failed", now, error=f"{error}; job {queued.id} covers it")
-        _set_scope(connection, queued.id, lattice.merge(queued.scope, job.scope), job.attempts)
+        _set_scope(connection, queued.id, refresh_scope.merge(queued.scope, job.scope), job.attempts)
     else:
         connection.execute(
             "UPDATE refresh_jobs SET status = 'queued', worker = NULL, error = ? WHERE id = ?",
@@ -212,7 +212,7 @@ def _set_scope(
 ) -> None:
     connection.execute(
         "UPDATE refresh_jobs SET scope = ?, attempts = max(attempts, ?) WHERE id = ?",
-        (lattice.to_json(scope), attempts, job_id),
+        (refresh_scope.to_json(scope), attempts, job_id),
     )
 
 
@@ -238,7 +238,7 @@ def _job_from_row(row: sqlite3.Row) -> RefreshJob:
         row["id"],
         row["context_id"],
         row["status"],
-        lattice.from_json(row["scope"]),
+        refresh_scope.from_json(row["scope"]),
         row["trigger_reason"],
         row["head_at_enqueue"],
         row["created_at"],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitindex.scip import fact_postings
-from gitindex.scip.fact_postings import FileBlob, Occurrence
+from gitindex.scip.fact_postings import DefinitionRow, FileBlob, Occurrence
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.segment.scipfacts import DocumentHeader, ScipFacts
 
@@ -96,7 +96,7 @@ class ScipView:
         packed = self.packed_occurrences(path)
         return [] if packed is None else list(fact_postings.unpack_occurrences(packed))
 
-    def definitions(self, path: str) -> list[tuple[int, ...]]:
+    def definitions(self, path: str) -> list[DefinitionRow]:
         located = self._locate(path)
         return [] if located is None else list(self._facts[located[0]].definitions(located[1].file))
 
@@ -187,13 +187,14 @@ class ScipView:
         ]
         hashes_by_path: dict[str, tuple[int, ...]] = {}
         definers: dict[int, list[str]] = {}
-        for at, head in headers:
-            hashes = self._facts[at].occurrences(head.file).hashes
-            hashes_by_path[head.path] = hashes
-            symbol_numbers = {row[0] for row in self._facts[at].definitions(head.file) if row[1]}
+        for segment_number, header in headers:
+            facts = self._facts[segment_number]
+            hashes = facts.occurrences(header.file).hashes
+            hashes_by_path[header.path] = hashes
+            symbol_numbers = {row.symbol for row in facts.definitions(header.file) if row.line}
             for symbol_number in symbol_numbers:
                 if symbol_number < len(hashes):
-                    definers.setdefault(hashes[symbol_number], []).append(head.path)
+                    definers.setdefault(hashes[symbol_number], []).append(header.path)
         return {
             path: {other for value in hashes for other in definers.get(value, ())} - {path}
             for path, hashes in hashes_by_path.items()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.scip.placement import TextBatch
-from gitindex.scip.positions import PositionRules, SourceText
+from gitindex.scip.positions import PositionedText, PositionRules
 from gitindex.scip.ranges import Ranges, decode_all
 from gitindex.scip.schema import UTF8, UTF16, UTF32
 from tests.scip import writer
@@ -70,7 +70,7 @@ def test_outside_the_text_is_not_good():
     spans = [(0, 0, 0, 3), (1, 0, 1, 3), (3, 0, 3, 0), (-1, 0, 0, 1), (1, 2, 1, 1), (0, 0, 0, 2)]
     placed = source.place_ranges(Ranges(*np.array(spans).T), np.zeros(len(spans), np.int64))
     assert placed.in_text.tolist() == [False, False, False, False, False, True]
-    assert SourceText(b"ab", PositionRules(UTF8)).offset_of(0, 3) is None
+    assert PositionedText(b"ab", PositionRules(UTF8)).offset_of(0, 3) is None
 
 
 @settings(deadline=None)

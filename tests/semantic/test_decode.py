@@ -209,7 +209,7 @@ def test_unresolved_references_are_counted(tmp_path):
     files = {"a.py": "k missing l m m os"}
     decoded, documents = decode(tmp_path, data, files)
     assert (documents["a.py"].unresolved, decoded.summary.unresolved) == (2, 2)
-    decoded, _ = decode(tmp_path, data, files, known=lambda h: h == hash64(f"{P}missing#".encode()))
+    decoded, _ = decode(tmp_path, data, files, store_defines=lambda h: h == hash64(f"{P}missing#".encode()))
     assert decoded.summary.unresolved == 1
 
 

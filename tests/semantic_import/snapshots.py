@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from gitindex.navigate.exact import ExactFacts, SymbolKey
+from gitindex.navigate.imported_documents import ExactFacts, SymbolKey
 from gitindex.scip.fact_postings import DEFINITION, QUALITY_SHIFT
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.semantic import describe
