@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 DEFINITION, IMPORT, WRITE, READ = 1, 2, 4, 8  # SCIP's roles
-EXACT, DEMOTED, REPAIRED = 0, 1, 2
-AHEAD = 1 << 31
+EXACT, DEMOTED, REPAIRED = 0, 1, 2  # qualities: does the text in the file agree with the symbol?
 QUALITY_SHIFT = 7  # flags = SCIP roles (7 bits) | quality << 7
+AHEAD = 1 << 31  # beyond any number of lines
 
 
 class Posting(NamedTuple):
@@ -41,7 +41,7 @@ class Occurrence(NamedTuple):
     column: int
     end_line: int
     end_column: int
-    flags: int
+    flags: int  # SCIP roles | quality << QUALITY_SHIFT
 
 
 class DefinitionRow(NamedTuple):
@@ -62,18 +62,23 @@ class DefinitionRow(NamedTuple):
     description: int  # number within the document's hover, -1 without
 
 
-class FileBlob(NamedTuple):
-    """A file's symbols, and its occurrences still packed."""
+# The number of each column in an array of occurrences or definitions.
+OCCURRENCE_COLUMN = Occurrence(*range(len(Occurrence._fields)))
+DEFINITION_COLUMN = DefinitionRow(*range(len(DefinitionRow._fields)))
 
-    hashes: tuple[int, ...]  # ascending; higher numbers are the file's locals
-    locals: int
-    total: int
+
+class FileBlob(NamedTuple):
+    """A file's symbols, with its occurrences still packed."""
+
+    hashes: tuple[int, ...]  # of the global symbols, ascending; the file's locals have the numbers after them
+    locals: int  # how many there are
+    total: int  # occurrences
     packed: bytes
-    start: int
+    start: int  # of the occurrences within `packed`
 
 
 def read_name_number(blob: bytes) -> int:
-    """The number of a symbol's name."""
+    """The number of a symbol's name, from the symbol's blob."""
     return next(iter_varints(blob))
 
 
@@ -81,12 +86,12 @@ def unpack_symbol(blob: bytes) -> Iterator[Posting]:
     file = line = 0
     flags = READ
     numbers = iter_varints(blob)
-    next(numbers)
+    next(numbers)  # the number of the name
     for head in numbers:
-        if head & 2:
+        if head & 2:  # another file
             file += next(numbers)
             line = 0
-        if head & 1:
+        if head & 1:  # other flags
             flags = next(numbers)
         line += head >> 2
         yield Posting(file, line, next(numbers), flags)
@@ -94,10 +99,11 @@ def unpack_symbol(blob: bytes) -> Iterator[Posting]:
 
 def open_file(blob: bytes) -> FileBlob:
     numbers = iter_varints(blob)
-    counts = next(numbers), next(numbers), next(numbers)
-    start = sum(max(1, (count.bit_length() + 6) // 7) for count in counts)
-    hashes = struct.unpack_from(f"<{counts[0]}q", blob, start)
-    return FileBlob(hashes, counts[1], counts[2], blob, start + 8 * counts[0])
+    global_count, local_count, total = next(numbers), next(numbers), next(numbers)
+    # The hashes follow the three varints, each of which has one byte per 7 bits.
+    start = sum(max(1, (count.bit_length() + 6) // 7) for count in (global_count, local_count, total))
+    hashes = struct.unpack_from(f"<{global_count}q", blob, start)
+    return FileBlob(hashes, local_count, total, packed=blob, start=start + 8 * global_count)
 
 
 def unpack_occurrences(file: FileBlob) -> Iterator[Occurrence]:
@@ -107,11 +113,11 @@ def unpack_occurrences(file: FileBlob) -> Iterator[Occurrence]:
         column = next(numbers) if step else column + next(numbers)
         line += step
         size = next(numbers)
-        end_line, end_column = (
-            (line + (size >> 1), next(numbers)) if size & 1 else (line, column + (size >> 1))
-        )
-        symbol = next(numbers)
-        yield Occurrence(symbol, line, column, end_line, end_column, next(numbers))
+        if size & 1:  # several lines
+            end_line, end_column = line + (size >> 1), next(numbers)
+        else:
+            end_line, end_column = line, column + (size >> 1)
+        yield Occurrence(next(numbers), line, column, end_line, end_column, flags=next(numbers))
 
 
 def unpack_definitions(blob: bytes) -> Iterator[DefinitionRow]:
@@ -124,22 +130,13 @@ def unpack_definitions(blob: bytes) -> Iterator[DefinitionRow]:
         if lines_back:  # stored plus one: 0 means that there is no enclosing range
             start_line = line - (lines_back - 1) if lines_back <= AHEAD else line + (lines_back - 1 - AHEAD)
             start_column, stop_line, stop_column = next(numbers), start_line + next(numbers), next(numbers)
-        yield DefinitionRow(
-            symbol=symbol,
-            line=line,
-            column=column,
-            end_line=line + height,
-            end_column=end_column,
-            start_line=start_line,
-            start_column=start_column,
-            stop_line=stop_line,
-            stop_column=stop_column,
-            description=next(numbers) - 1,
-        )
+        name = (symbol, line, column, line + height, end_column)
+        enclosing = (start_line, start_column, stop_line, stop_column)
+        yield DefinitionRow(*name, *enclosing, next(numbers) - 1)  # keywords would take half as long again
 
 
 def iter_varints(blob: bytes, offset: int = 0) -> Iterator[int]:
-    """Every number of a blob, from an offset on."""
+    """The numbers of a blob, from an offset on."""
     value = shift = 0
     for byte in memoryview(blob)[offset:]:
         if byte < 128:
