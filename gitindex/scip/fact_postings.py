@@ -63,8 +63,8 @@ class DefinitionRow(NamedTuple):
 
 
 # The number of each column in an array of occurrences or definitions.
-OCCURRENCE_COLUMN = Occurrence(*range(len(Occurrence._fields)))
-DEFINITION_COLUMN = DefinitionRow(*range(len(DefinitionRow._fields)))
+OCCURRENCE_COLUMNS = Occurrence(*range(len(Occurrence._fields)))
+DEFINITION_COLUMNS = DefinitionRow(*range(len(DefinitionRow._fields)))
 
 
 class FileBlob(NamedTuple):

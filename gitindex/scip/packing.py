@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gitindex.scip import blocks
-from gitindex.scip.fact_postings import AHEAD, DEFINITION_COLUMN, READ
+from gitindex.scip.fact_postings import AHEAD, DEFINITION_COLUMNS, READ
 
 Ints = npt.NDArray[np.int64]
 AnyInts = npt.NDArray[np.signedinteger[Any]]  # int32 where it suffices: half as wide is quicker
@@ -115,20 +115,20 @@ def pack_files(files: Sequence[tuple[Ints, int, npt.NDArray[np.int32]]]) -> list
 
 def pack_definitions(files: Sequence[npt.NDArray[np.int32]]) -> list[bytes]:
     """A blob per file from arrays with the columns of `DefinitionRow`, sorted by line."""
-    at = DEFINITION_COLUMN
+    columns = DEFINITION_COLUMNS
     counts = np.array([len(rows) for rows in files], dtype=np.int64)
     values = np.concatenate(files).astype(np.int64)
-    line, start_line = values[:, at.line].copy(), values[:, at.start_line].copy()
+    line, start_line = values[:, columns.line].copy(), values[:, columns.start_line].copy()
     has_enclosing = start_line > 0
     # An enclosing range surrounds its definition. That of a file alone starts below it: with the first statement.
     lines_back = np.where(start_line > line, AHEAD + start_line - line, line - start_line)
-    values[:, at.line] = _line_steps(line, counts)
-    values[:, at.end_line] -= line
-    values[:, at.start_line] = np.where(has_enclosing, lines_back + 1, 0)
-    values[:, at.stop_line] = np.where(has_enclosing, values[:, at.stop_line] - start_line, 0)
-    values[:, at.description] += 1
+    values[:, columns.line] = _line_steps(line, counts)
+    values[:, columns.end_line] -= line
+    values[:, columns.start_line] = np.where(has_enclosing, lines_back + 1, 0)
+    values[:, columns.stop_line] = np.where(has_enclosing, values[:, columns.stop_line] - start_line, 0)
+    values[:, columns.description] += 1
     is_stored = np.ones(values.shape, dtype=np.bool_)
-    is_stored[:, at.start_column : at.description] = has_enclosing[:, None]
+    is_stored[:, columns.start_column : columns.description] = has_enclosing[:, None]
     return _encode_parts(values, is_stored, counts)
 
 
