@@ -32,9 +32,7 @@ class Steps(Generic[Output]):
     publish: Callable[[RefreshJob, Output, Callable[[], bool]], None]
     discard: Callable[[Output], None]
     clock: Callable[[], float]
-    on_step: Callable[[str], None] = lambda _: (
-        None
-    )  # called with the step's name; tests kill the process there
+    on_step: Callable[[str], None] = lambda _: None  # with the step's name; tests kill the process there
 
 
 class NoLongerCurrent(ExactFactsError):

@@ -87,6 +87,7 @@ def test_the_file_that_crashed_last_is_named_once(run: IndexerRun):
 
 def test_a_base_configuration_that_is_not_installed_is_dropped(run: IndexerRun):
     create(run, "tsconfig.json", text='{"extends": "./base", "include": ["src"]}')
+    create(run, "node_modules/@org/other/package.json", text="{}")
     create(run, "base.json", text='{"extends": "@org/settings/strict.json", "strict": true}')
     remarks = ScipTypescript().prepare(run)
     assert remarks == ["base.json: settings of @org/settings/strict.json are not installed and were left out"]

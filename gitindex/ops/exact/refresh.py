@@ -119,7 +119,7 @@ def tools_folder(home: Path) -> Path:
 
 @contextmanager
 def open_job_queue(codebase: Codebase) -> Iterator[sqlite3.Connection]:
-    """The queue of this store, made when missing. Raises SemanticError when it cannot be opened."""
+    """The queue of this store, made when missing. Raises ExactFactsError when it cannot be opened."""
     path = codebase.layout.control
     with ExitStack() as stack:
         try:
