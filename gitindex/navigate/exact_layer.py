@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gitindex.navigate import fact_queries
-from gitindex.navigate.exact import EXACT_PRECISION, ExactFacts, SymbolKey, is_exact
 from gitindex.navigate.fact_queries import CallSite, DefinitionSite, language_family
+from gitindex.navigate.imported_documents import EXACT_PRECISION, ExactFacts, SymbolKey, is_exact
 from gitindex.navigate.layer import Calls, Edge, PathFilter, Reference, References
 from gitindex.navigate.syntactic_layer import SYNTACTIC, TEXT, SyntacticLayer
 from gitindex.navigate.text import Texts

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from gitindex.navigate.exact import ExactDocument, is_exact
 from gitindex.navigate.exact_layer import ExactLayer
 from gitindex.navigate.fact_queries import DefinitionSite
+from gitindex.navigate.imported_documents import ExactDocument, is_exact
 from gitindex.navigate.layer import Calls, PathFilter, Reference, References
 from gitindex.navigate.syntactic_layer import SYNTACTIC, SyntacticLayer
 from gitindex.navigate.text import Texts

@@ -1,8 +1,9 @@
-"""Values by 64-bit keys in storage, many to a block: a row per key would cost more than most values.
+"""Blocks: values by 64-bit key, several in one row of SQLite, because a row per key would be larger than its value.
 
-A block: how many keys, the keys ascending, where each value ends, the values end to end. It is found by its
-first key. Ends take two bytes, or four in a block with long values, whose count has the `WIDE` bit. `packing`
-writes blocks from arrays; reading is plain Python.
+Layout of a block: the number of keys (two bytes), the keys in ascending order, where each value ends, the values end
+to end. A table finds a block by its first key. Ends take two bytes each, or four in a block with more than 65,535
+bytes of values, whose number of keys has the `WIDE` bit set. `packing` writes blocks from arrays; reading is plain
+Python.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-KEYS_PER_BLOCK = 16  # small enough that several share a page
+KEYS_PER_BLOCK = 16  # so that several blocks fit into a page of SQLite
 WIDE = 0x8000
 HEAD = struct.Struct("<H")
 
@@ -20,11 +21,11 @@ HEAD = struct.Struct("<H")
 class _BlockHeader(NamedTuple):
     keys: tuple[int, ...]
     ends: tuple[int, ...]
-    values: int  # where they start
+    values: int  # where the values start
 
 
 def find(block: bytes, key: int) -> bytes | None:
-    """The value of one key."""
+    """The value of a key, None when the block does not have it."""
     keys, ends, values = _parse_header(block)
     index = bisect_left(keys, key)
     if index == len(keys) or keys[index] != key:
@@ -42,7 +43,8 @@ def items(block: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _parse_header(block: bytes) -> _BlockHeader:
     (head,) = HEAD.unpack_from(block)
-    count, ends = head & ~WIDE, struct.Struct(f"<{head & ~WIDE}{'I' if head & WIDE else 'H'}")
+    count = head & ~WIDE
+    ends = struct.Struct(f"<{count}{'I' if head & WIDE else 'H'}")
     ends_offset = HEAD.size + 8 * count
     keys = struct.unpack_from(f"<{count}q", block, HEAD.size)
     return _BlockHeader(keys, ends.unpack_from(block, ends_offset), ends_offset + ends.size)

@@ -1,6 +1,4 @@
-"""What a symbol is, in the words of `model.rows.Symbol.kind`: from SCIP's kind number, else from its
-descriptor.
-"""
+"""The kind of a symbol, in the words that extracted symbols use: from SCIP's kind number, else from its descriptor."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ _KIND_BY_SUFFIX = {
 
 
 def kind_of(number: int, symbol: bytes, last: LastDescriptor | None) -> str:
-    """`symbol` and its last descriptor; a local without a number is a variable."""
+    """`number` is SCIP's kind, 0 for none; `last` is the last descriptor of `symbol`, None for a local: a variable."""
     kind = _KIND_BY_NUMBER.get(number)
     if kind or last is None:
         return kind or "variable"

@@ -1,6 +1,4 @@
-"""Packs semantic facts for storage, whole arrays at a time. The forms are described in `postings`, which
-unpacks.
-"""
+"""Packs exact facts for storage, whole arrays at a time. `fact_postings` describes the forms and unpacks them."""
 
 from __future__ import annotations
 
@@ -12,23 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 from gitindex.scip import blocks
-from gitindex.scip.fact_postings import AHEAD, READ
+from gitindex.scip.fact_postings import AHEAD, DEFINITION_COLUMNS, READ
 
 Ints = npt.NDArray[np.int64]
-AnyInts = npt.NDArray[np.signedinteger[Any]]  # half as wide is quicker
-_MAX_BYTES = 5  # 35 bits; lines, columns and numbers of a file stay far below
+AnyInts = npt.NDArray[np.signedinteger[Any]]  # int32 where it suffices: half as wide is quicker
+_MAX_BYTES = 5  # of a varint: 35 bits; lines, columns and numbers within a file stay far below
 
 
 def encode_varints(values: AnyInts) -> tuple[bytes, Ints]:
-    """All values end to end, and where each one ends. Values must not be negative."""
+    """All values as varints end to end, and where each one ends. Values must not be negative."""
     longer = np.flatnonzero(values > 127)  # few: most numbers take one byte
-    size = np.ones(len(values), dtype=np.int64)
+    size = np.ones(len(values), dtype=np.int64)  # one byte per 7 bits
     size[longer] += sum((values[longer] >> (7 * step) > 0).astype(np.int64) for step in range(1, _MAX_BYTES))
     ends = np.cumsum(size)
     encoded = np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.uint8)
     starts = ends - size
     encoded[starts] = np.where(size > 1, values | 128, values).astype(np.uint8)
-    for step in range(1, _MAX_BYTES):
+    for step in range(1, _MAX_BYTES):  # the second bytes of all values, then the third ones, ...
         longer = longer[size[longer] > step]
         if not len(longer):
             break
@@ -40,8 +38,10 @@ def encode_varints(values: AnyInts) -> tuple[bytes, Ints]:
 def pack_symbols(
     numbers: Ints, ranks: Ints, files: AnyInts, lines: AnyInts, columns: AnyInts, flags: AnyInts
 ) -> tuple[bytes, Ints]:
-    """Blobs of all symbols end to end, and where each ends, from the numbers of their names and parallel arrays
-    of occurrences. `ranks` says whose occurrence it is; rows are in the order of symbol, file, position.
+    """Blobs of all symbols end to end, and where each ends.
+
+    `numbers` are those of the symbols' names, one per symbol. The other arrays have one element per occurrence, in the
+    order of symbol, file and position; `ranks` says which symbol occurs.
     """
     first = np.diff(ranks, prepend=-1) != 0
     file_step = np.where(first, files, np.diff(files, prepend=0))
@@ -58,7 +58,7 @@ def pack_symbols(
 
 
 def pack_blocks(keys: Ints, values: bytes, ends: Ints) -> Iterator[tuple[int, bytes]]:
-    """(first key, block) from ascending keys and their values end to end; `blocks` tells what a block is."""
+    """(first key, block) from ascending keys and their values end to end; `blocks` describes a block."""
     if not len(keys):
         return
     size = blocks.KEYS_PER_BLOCK
@@ -89,48 +89,51 @@ def pack_lists(keys: Ints, numbers: Ints) -> Iterator[tuple[int, bytes]]:
 
 
 def pack_files(files: Sequence[tuple[Ints, int, npt.NDArray[np.int32]]]) -> list[bytes]:
-    """A blob per file from (hashes, number of locals, occurrences); many at once, because calls cost more
-    than work.
+    """A blob per file from (hashes, number of locals, occurrences).
 
-    `occurrences`: symbol, line, column, end line, end column, flags; sorted by line and column.
+    Packs many files at once: for one small file the calls of numpy cost more than the work. `occurrences` has the
+    columns of `Occurrence` and is sorted by line and column.
     """
-    sizes = np.array([(len(hashes), many, len(found)) for hashes, many, found in files], dtype=np.int64)
-    counts = sizes[:, 2]
+    sizes = np.array(
+        [(len(hashes), local_count, len(rows)) for hashes, local_count, rows in files], dtype=np.int64
+    )
+    counts = sizes[:, 2]  # occurrences per file
     heads = _encode_parts(sizes, np.ones(sizes.shape, dtype=np.bool_), np.ones(len(files), dtype=np.int64))
     tables = [hashes.astype("<i8").tobytes() for hashes, _, _ in files]
-    rows = np.concatenate([found for _, _, found in files])
-    symbol, line, column, end_line, end_column, flags = np.ascontiguousarray(rows.T)
+    occurrences = np.concatenate([rows for _, _, rows in files])
+    symbol, line, column, end_line, end_column, flags = np.ascontiguousarray(occurrences.T)
     step = _line_steps(line, counts)
     column_value = np.where(step == 0, np.diff(column, prepend=0), column)
     many_lines = end_line != line
     size = np.where(many_lines, (end_line - line) << 1 | 1, np.maximum(end_column - column, 0) << 1)
     values = np.stack((step, column_value, size, end_column, symbol, flags), axis=1)
     is_stored = np.ones(values.shape, dtype=np.bool_)
-    is_stored[:, 3] = many_lines
+    is_stored[:, 3] = many_lines  # the end column; within a line the width gives it
     parts = _encode_parts(values, is_stored, counts)
     return [head + table + part for head, table, part in zip(heads, tables, parts, strict=True)]
 
 
 def pack_definitions(files: Sequence[npt.NDArray[np.int32]]) -> list[bytes]:
-    """A blob per file from rows of ten numbers (`Document.definitions`), sorted by line."""
+    """A blob per file from arrays with the columns of `DefinitionRow`, sorted by line."""
+    columns = DEFINITION_COLUMNS
     counts = np.array([len(rows) for rows in files], dtype=np.int64)
     values = np.concatenate(files).astype(np.int64)
-    line = values[:, 1].copy()
-    has_enclosing = values[:, 5] > 0
-    values[:, 1] = _line_steps(line, counts)
-    values[:, 3] -= line
-    # Enclosing ranges surround their definition, but for a file's, which starts with its first statement.
-    values[:, 7] = np.where(has_enclosing, values[:, 7] - values[:, 5], 0)
-    lines_back = line - values[:, 5]
-    values[:, 5] = np.where(has_enclosing, np.where(lines_back < 0, AHEAD - lines_back, lines_back) + 1, 0)
-    values[:, 9] += 1
+    line, start_line = values[:, columns.line].copy(), values[:, columns.start_line].copy()
+    has_enclosing = start_line > 0
+    # An enclosing range surrounds its definition. That of a file alone starts below it: with the first statement.
+    lines_back = np.where(start_line > line, AHEAD + start_line - line, line - start_line)
+    values[:, columns.line] = _line_steps(line, counts)
+    values[:, columns.end_line] -= line
+    values[:, columns.start_line] = np.where(has_enclosing, lines_back + 1, 0)
+    values[:, columns.stop_line] = np.where(has_enclosing, values[:, columns.stop_line] - start_line, 0)
+    values[:, columns.description] += 1
     is_stored = np.ones(values.shape, dtype=np.bool_)
-    is_stored[:, 6:9] = has_enclosing[:, None]
+    is_stored[:, columns.start_column : columns.description] = has_enclosing[:, None]
     return _encode_parts(values, is_stored, counts)
 
 
 def _line_steps(line: AnyInts, counts: Ints) -> AnyInts:
-    """Differences of lines, starting anew with each file."""
+    """Differences between successive lines; the first line of each file stays as it is."""
     steps = np.diff(line, prepend=0)
     first = (np.cumsum(counts) - counts)[counts > 0]
     steps[first] = line[first]
@@ -138,7 +141,7 @@ def _line_steps(line: AnyInts, counts: Ints) -> AnyInts:
 
 
 def _encode_parts(values: AnyInts, is_stored: npt.NDArray[np.bool_], counts: Ints) -> list[bytes]:
-    """Wanted values row by row as varints, cut into as many parts as there are counts of rows."""
+    """The values that `is_stored` selects, row by row as varints, cut into one part per element of `counts` (rows)."""
     blob, ends = encode_varints(values[is_stored])
     numbers = np.concatenate(([0], np.cumsum(is_stored.sum(axis=1))))[np.cumsum(counts)]
     stops = np.concatenate(([0], ends))[numbers].tolist()

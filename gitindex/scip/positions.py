@@ -1,9 +1,9 @@
-"""From a tool's columns and line rules to ours: lines end at LF, columns count code points, both 1-based.
+"""Converts a tool's lines and columns to ours: lines end at LF, columns count code points, both 1-based.
 
-Tools disagree: columns are UTF-8, UTF-16 or UTF-32 units; pyright also ends lines at a lone CR, TypeScript at
-U+2028 and U+2029 too; a byte order mark is a column for one and nothing for the other. A position is
-therefore turned into a byte offset by the tool's rules and from there into ours. The mark never counts as a
-column here. Never `splitlines()`: it splits at ten further characters.
+Tools disagree. Columns are UTF-8, UTF-16 or UTF-32 units; pyright also ends lines at a lone CR, TypeScript at U+2028
+and U+2029 too; a byte order mark is a column for some tools and not for others. A position is therefore converted to
+a byte offset by the tool's rules and from there to ours, where the mark is not a column. `splitlines()` must not be
+used: it splits at ten further characters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BREAKS_UNICODE = re.compile(rb"\r\n|\r|\n|\xe2\x80[\xa8\xa9]")
 
 @dataclass(frozen=True, slots=True)
 class PositionRules:
-    """How one tool counts."""
+    """How a tool counts lines and columns."""
 
     encoding: int
     unicode_breaks: bool = False  # U+2028 and U+2029 end a line
@@ -30,14 +30,14 @@ class PositionRules:
 
 
 def has_plain_lines(data: bytes, rules: PositionRules) -> bool:
-    """Whether the tool's lines are our lines and nothing but columns can differ."""
+    """Whether the tool's lines are our lines, so that only columns can differ."""
     if data.startswith(_BOM) or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
         return False
     return not (rules.unicode_breaks and (b"\xe2\x80\xa8" in data or b"\xe2\x80\xa9" in data))
 
 
-class SourceText:
-    """One file's bytes with both line tables."""
+class PositionedText:
+    """The bytes of one file, with the line starts by the tool's rules and by ours."""
 
     def __init__(self, data: bytes, rules: PositionRules) -> None:
         self.data = data

@@ -1,7 +1,7 @@
-"""The ranges of all occurrences of one document at once: packed varints to arrays, typed ranges where given.
+"""Decodes the ranges of many occurrences at once, from packed varints or typed messages to arrays.
 
-Works on the `raw` schema, where a packed range is the bytes on the wire. Zero-based and half-open, as SCIP
-has it.
+Works on `schema.raw_messages`, where a packed range is the bytes on the wire: three numbers (line, column, end column)
+or four (line, column, end line, end column). Ranges are zero-based and half-open, as in SCIP.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def decode_all(packed: Sequence[bytes], single: Sequence[bytes], multi: Sequence
 
 
 def decode_spans(buffer: npt.NDArray[np.uint8], starts: Ints, sizes: Ints) -> Ranges:
-    """Packed ranges that lie in a buffer, by where each starts and how many bytes it has."""
+    """Packed ranges within a buffer, by the start and the number of bytes of each."""
     bounds = np.cumsum(sizes)
     total = int(bounds[-1]) if len(bounds) else 0
+    # Gather the ranges end to end: each byte's index plus the shift of its range (`bounds - sizes` is its new start).
     return _decode_ranges(buffer[np.arange(total) + np.repeat(starts - bounds + sizes, sizes)], bounds)
 
 
@@ -53,17 +54,17 @@ def _decode_packed(packed: Sequence[bytes]) -> Ranges:
 
 
 def _decode_ranges(joined: npt.NDArray[np.uint8], bounds: Ints) -> Ranges:
-    """Ranges that lie end to end; `bounds` is where each ends."""
+    """Ranges from bytes end to end; `bounds` is where each range ends."""
     count = len(bounds)
     last = np.flatnonzero(joined < 128)  # the byte that ends each varint
-    # Values end at or before the bound of their range: how many lie there is where the range's values stop.
+    # The number of varints that end before a range's bound is where its values stop.
     stops = np.searchsorted(last, bounds - 1, side="right")
     starts = np.concatenate(([0], stops[:-1])) if count else stops
     sizes = stops - starts
     values = np.concatenate((_decode_varints(joined, last), np.zeros(4, np.int64), np.full(4, -1)))
     value_count = len(values) - 8
-    # No range at all is the start of the file (a typed range of zeros has no bytes); two or five numbers are
-    # bad.
+    # Appended above: four zeros for a range without bytes (a typed range of zeros has none: the start of the file), and
+    # four -1 for a range of any other number of values, which is unreadable.
     first_value = np.where(
         (sizes == 3) | (sizes == 4), starts, np.where(sizes == 0, value_count, value_count + 4)
     )
@@ -76,7 +77,7 @@ def _decode_ranges(joined: npt.NDArray[np.uint8], bounds: Ints) -> Ranges:
 def _decode_varints(joined: npt.NDArray[np.uint8], last: Ints) -> Ints:
     values = joined[last].astype(np.int64)
     width = np.diff(last, prepend=-1)
-    # Ten-byte varints are negative numbers: no such line exists, so wrapping is enough.
+    # Ten-byte varints are negative numbers. No such line exists, so it does not matter that the shift overflows.
     for step in range(1, _LONGEST_VARINT):
         longer = np.flatnonzero(width > step)
         if not len(longer):

@@ -1,9 +1,10 @@
 """The SCIP schema as a table of field numbers, turned into protobuf classes at run time.
 
-No package on the registry binds the right schema, and a generated file would be ours to keep in step; a table
-of the fields we read is neither. Renderings of the same table: `plain_messages` has the types a person expects, `raw_messages`
-declares strings and packed integers as bytes (the wire is the same), which skips UTF-8 decoding and one
-container object per occurrence. Unknown fields are ignored, so newer producers stay readable.
+No package on the registry binds the right schema, and a generated file would have to be kept in step with it; the
+table lists only the fields we read. Three sets of classes come from it. `plain_messages` has the types of the
+specification. `raw_messages` declares strings and packed integers as bytes, which have the same wire format; this
+skips UTF-8 decoding and one container object per occurrence. `wire_messages` also leaves whole occurrences as bytes.
+Unknown fields are ignored, so files of newer tools stay readable.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from google.protobuf.internal import api_implementation
 
 from gitindex.errors import ExactFactsError
 
-# field: (number, type); a trailing * is "repeated", an upper-case initial names another message.
+# field: (number, type); a trailing * means "repeated", a capitalized type is another message.
 _TABLE: dict[str, dict[str, tuple[int, str]]] = {
     "Index": {
         "metadata": (1, "Metadata"),
@@ -102,7 +103,7 @@ def raw_messages() -> SimpleNamespace:
 
 
 def _build(package: str, *, raw: bool, occurrences_as_bytes: bool = False) -> SimpleNamespace:
-    # The pure Python runtime is ten times slower: refuse it rather than appear to hang.
+    # The pure Python runtime is ten times slower: an import would seem to hang.
     if api_implementation.Type() != "upb":
         raise ExactFactsError(
             "the installed protobuf package has no compiled runtime (upb)",
@@ -114,14 +115,14 @@ def _build(package: str, *, raw: bool, occurrences_as_bytes: bool = False) -> Si
         for name, (number, kind) in fields.items():
             if name == "occurrences" and occurrences_as_bytes:
                 kind = "string*"
-            _add_field(descriptor, package, name, number, kind, raw)
+            _add_field(descriptor, name, package=package, number=number, kind=kind, raw=raw)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return SimpleNamespace(**{name: _message_class(pool, f"{package}.{name}") for name in _TABLE})
 
 
 def _add_field(
-    message: descriptor_pb2.DescriptorProto, package: str, name: str, number: int, kind: str, raw: bool
+    message: descriptor_pb2.DescriptorProto, name: str, *, package: str, number: int, kind: str, raw: bool
 ) -> None:
     repeated = kind.endswith("*")
     kind = kind.rstrip("*")

@@ -1,8 +1,8 @@
 """The grammar of SCIP symbols: `<scheme> <manager> <package> <version> <descriptors>` or `local <id>`.
 
-`parse` is the whole grammar, for people and tests. `parse_last_descriptor` answers the one question asked a million times
-during an import (what does the last descriptor call itself?) on bytes, without building anything.
-Locals are opaque: their ids mean something to the tool that made them and to nobody else.
+`parse` reads the whole grammar. An import asks millions of times for the last descriptor alone: `parse_last_descriptor`
+and `parse_last_name` read it backwards from the bytes. Ids of locals are opaque: only the tool that made them can
+interpret them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 from gitindex.errors import ExactFactsError
 
 OWN_VERSION = b"_"
+_BACKTICK, _OPENING_PARENTHESIS = b"`("
 _SIMPLE_BYTES = (string.ascii_letters + string.digits + "_+-$").encode()
 # Some tools forget the backticks around letters outside ASCII.
 _LENIENT_BYTES = _SIMPLE_BYTES + bytes(range(128, 256))
@@ -43,12 +44,25 @@ class LocalSymbol(NamedTuple):
     id: str
 
 
+class _Name(NamedTuple):
+    name: bytes
+    start: int  # of its text within the symbol, a backtick included
+
+
+class SplitSymbol(NamedTuple):
+    """The parts of a global symbol; joined they are the symbol."""
+
+    package: bytes  # scheme, manager, name, and the space before the version
+    version: bytes
+    rest: bytes  # a space, then the descriptors
+
+
 class LastDescriptor(NamedTuple):
     """The last descriptor of a symbol: its name and where it starts and ends within the symbol."""
 
     name: bytes
-    start: int  # everything before is the parent
-    end: int  # everything from here is the suffix
+    start: int  # the text before it is the parent symbol
+    end: int  # the text from here on is the suffix
     suffix: str
 
 
@@ -65,7 +79,7 @@ def hash64(symbol: bytes) -> int:
 
 
 def hash_all(symbols: Iterable[bytes]) -> bytes:
-    """`hash64` of each, end to end as arrays hold them: little-endian."""
+    """`hash64` of each, end to end, as little-endian int64 for an array."""
     return b"".join([_hash_bytes(symbol) for symbol in symbols])
 
 
@@ -74,7 +88,7 @@ def _hash_bytes(symbol: bytes) -> bytes:
 
 
 def parse(symbol: str) -> GlobalSymbol | LocalSymbol:
-    """Raises SemanticError for text that is not a symbol."""
+    """Raises ExactFactsError for text that is not a symbol."""
     if symbol.startswith("local "):
         return LocalSymbol(symbol[6:])
     fields, offset = [], 0
@@ -150,51 +164,54 @@ def parse_last_descriptor(symbol: bytes) -> LastDescriptor | None:
     if last_byte in (b")", b"]"):
         opening, kind = (b"(", "parameter") if last_byte == b")" else (b"[", "type_parameter")
         name = _parse_name_before(symbol, end)
-        if name is None or symbol[name[1] - 1 : name[1]] != opening:
+        if name is None or symbol[name.start - 1 : name.start] != opening:
             return None
-        return LastDescriptor(name[0], name[1] - 1, end, kind)
+        return LastDescriptor(name.name, name.start - 1, end, kind)
     suffix = _SUFFIXES.get(last_byte.decode("ascii", "replace"))
     if suffix == "term" and symbol[-2:-1] == b")":
         suffix, end = "method", symbol.rfind(b"(", 0, end)
     name = _parse_name_before(symbol, end) if suffix and end > 0 else None
-    return LastDescriptor(name[0], name[1], end, suffix) if name and suffix else None
+    return LastDescriptor(name.name, name.start, end, suffix) if name and suffix else None
 
 
 def parse_last_name(symbol: bytes) -> bytes:
-    """The name in the last descriptor of a global symbol, b"" outside the grammar: `parse_last_descriptor` without the
-    rest.
+    """The name in the last descriptor of a global symbol, b"" outside the grammar.
+
+    The same name as that of `parse_last_descriptor`. Plain names take a short cut, because an import asks for the name
+    of every symbol.
     """
     end = len(symbol) - 1
     last_byte = symbol[-1:]
     if last_byte == b"." and symbol[-2:-1] == b")":
         end = symbol.rfind(b"(")
-    if end > 0 and symbol[end - 1] != 96 and last_byte in b"#./:!)":
+    if end > 0 and symbol[end - 1] != _BACKTICK and last_byte in b"#./:!)":
         start = len(symbol[:end].rstrip(_LENIENT_BYTES))
-        if last_byte != b")" or symbol[start - 1] == 40:
+        if last_byte != b")" or symbol[start - 1] == _OPENING_PARENTHESIS:
             return symbol[start:end]
     descriptor = parse_last_descriptor(symbol)
     return descriptor.name if descriptor else b""
 
 
-def _parse_name_before(symbol: bytes, end: int) -> tuple[bytes, int] | None:
+def _parse_name_before(symbol: bytes, end: int) -> _Name | None:
+    """The name that ends at `end`."""
     if symbol[end - 1 : end] != b"`":
         start = len(symbol[:end].rstrip(_LENIENT_BYTES))
-        return (symbol[start:end], start) if start < end else None
+        return _Name(symbol[start:end], start) if start < end else None
     start = symbol.rfind(b"`", 0, end - 1)
-    while start > 0 and symbol[start - 1 : start] == b"`":
+    while start > 0 and symbol[start - 1 : start] == b"`":  # a doubled backtick is part of the name
         start = symbol.rfind(b"`", 0, start - 1)
-    return (symbol[start + 1 : end - 1].replace(b"``", b"`"), start) if start >= 0 else None
+    return _Name(symbol[start + 1 : end - 1].replace(b"``", b"`"), start) if start >= 0 else None
 
 
 def quote(name: bytes) -> bytes:
-    """`name` as a descriptor spells it."""
+    """`name` as a descriptor writes it: in backticks unless it is plain."""
     if name and not name.strip(_SIMPLE_BYTES):
         return name
     return b"`" + name.replace(b"`", b"``") + b"`"
 
 
-def split_version(symbol: bytes) -> tuple[bytes, bytes, bytes] | None:
-    """(everything up to the version, version, rest) of a global symbol."""
+def split_version(symbol: bytes) -> SplitSymbol | None:
+    """Cut a global symbol at its version; None for locals and for text outside the grammar."""
     if is_local(symbol):
         return None
     offset = 0
@@ -203,10 +220,11 @@ def split_version(symbol: bytes) -> tuple[bytes, bytes, bytes] | None:
         if offset == 0:
             return None
     end = _find_field_end(symbol, offset)
-    return None if end < 0 else (symbol[:offset], symbol[offset:end], symbol[end:])
+    return None if end < 0 else SplitSymbol(symbol[:offset], symbol[offset:end], symbol[end:])
 
 
 def _find_field_end(symbol: bytes, offset: int) -> int:
+    """Where the space that ends the field at `offset` is, -1 without one; doubled spaces belong to the field."""
     end = symbol.find(b" ", offset)
     while end >= 0 and symbol[end + 1 : end + 2] == b" ":
         end = symbol.find(b" ", end + 2)
@@ -214,6 +232,6 @@ def _find_field_end(symbol: bytes, offset: int) -> int:
 
 
 def replace_version(symbol: bytes) -> bytes:
-    """The symbol with its version replaced, so that a release or a commit does not rename everything."""
+    """The symbol with `OWN_VERSION` as its version, so that a new release or commit does not rename every symbol."""
     parts = split_version(symbol)
-    return symbol if parts is None else parts[0] + OWN_VERSION + parts[2]
+    return symbol if parts is None else parts.package + OWN_VERSION + parts.rest

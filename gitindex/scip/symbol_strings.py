@@ -1,4 +1,7 @@
-"""Symbol strings in storage: sorted, cut into blocks, each compressed. A string is found by its number."""
+"""The stored form of symbol strings: sorted, cut into blocks, each block compressed. A string is read by its number.
+
+A block, decompressed: the number of strings (two bytes), their lengths (four bytes each), the strings end to end.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ _MAX_BLOCK_BYTES = 64 * 1024 * 1024
 
 
 def pack_names(names: Sequence[bytes]) -> Iterator[bytes]:
-    """Blocks of `NAMES_PER_BLOCK` names each, lengths before texts; give them sorted, for size."""
+    """Blocks of `NAMES_PER_BLOCK` names each. Sorted names compress best."""
     import zstandard
 
     compressor = zstandard.ZstdCompressor(level=6)

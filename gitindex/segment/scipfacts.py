@@ -19,7 +19,7 @@ from urllib.parse import quote
 from gitindex.errors import StoreCorrupt
 from gitindex.model import versions
 from gitindex.scip import blocks, fact_postings, symbol_grammar, symbol_strings
-from gitindex.scip.fact_postings import FileBlob, Posting
+from gitindex.scip.fact_postings import DefinitionRow, FileBlob, Posting
 from gitindex.segment.immutable import open_immutable
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class ScipFacts:
     def occurrences(self, file: int) -> FileBlob:
         return fact_postings.open_file(self._read_column("occurrences", file))
 
-    def definitions(self, file: int) -> Iterator[tuple[int, ...]]:
+    def definitions(self, file: int) -> Iterator[DefinitionRow]:
         return fact_postings.unpack_definitions(self._read_column("definitions", file))
 
     def hover(self, file: int) -> bytes:

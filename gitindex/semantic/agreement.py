@@ -1,9 +1,8 @@
-"""Does the text under an occurrence agree with its symbol (SE-7)? Pure.
+"""Compares the text of an occurrence with its symbol (SE-7). Pure.
 
-scip-python names the wrong symbol for about one reference in seventy-five (a sibling of the right one); the
-text in the file is the witness. What may differ honestly: modules, import aliases, constructors, accessors,
-keywords such as
-`self`, quotes around property names. Everything else is a contradiction, and the occurrence is not exact.
+scip-python names a wrong symbol for about one reference in seventy-five: a sibling of the right one. The text in the
+file decides. It may differ from the symbol's name for modules, import aliases, constructors, accessors, keywords such
+as `self`, and quoted property names. Every other difference is a contradiction, and the occurrence is not exact.
 """
 
 from __future__ import annotations
@@ -22,22 +21,21 @@ _CONSTRUCTORS = frozenset(
 _ACCESSOR = re.compile(rb"<(?:get|set)>")
 _GETTER = re.compile(rb"(?:get|set|is|with)([A-Z]\w*)")
 _WORD = re.compile(rb"[^\W\d][\w$]*", re.ASCII)
-_AS = re.compile(
-    rb"as(?<!\was)\s+([\w$]+)"
-)  # as \bas, but what starts with letters is found several times quicker
+# The same as `\bas`; a pattern that starts with letters is found several times quicker.
+_AS = re.compile(rb"as(?<!\was)\s+([\w$]+)")
 _BEFORE_AS = re.compile(rb"([\w$]+)[\s)*]*$")
 _MAX_LOOKBACK_BYTES = 200
 
 
 class Aliases:
-    """What one file renames, read from its text when first asked."""
+    """The names that one file gives to imported symbols, read from its text at the first call."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
         self._renames: dict[bytes, set[bytes]] | None = None
 
     def explains(self, text: bytes, last: LastDescriptor, scheme: bytes) -> bool:
-        """Whether the file says that `text` stands for `last`."""
+        """Whether the file declares `text` as another name of `last`."""
         if not _WORD.fullmatch(text):
             return False
         names = self._read_renames().get(text, ())
@@ -67,19 +65,21 @@ class Aliases:
             rb"\btypedef\b[^;]*\b%s\b[^;]*\b%s\s*;" % (name, alias),
         ]
         if is_module:
-            patterns.append(
-                rb"\bimport\b[^;]{0,400}?\b%s\b" % alias
-            )  # a name that another module gave a module
-            patterns += [rb"\b%s\s+[\"']" % alias, rb"\b%s\s*=\s*require\b" % alias]
-        return any(re.search(form, self._source) for form in patterns)
+            # The first: a module imported by a name that another module gave it.
+            patterns += [
+                rb"\bimport\b[^;]{0,400}?\b%s\b" % alias,
+                rb"\b%s\s+[\"']" % alias,
+                rb"\b%s\s*=\s*require\b" % alias,
+            ]
+        return any(re.search(pattern, self._source) for pattern in patterns)
 
 
 def agrees_anywhere(text: bytes, symbol: bytes, last: LastDescriptor) -> bool:
-    """Whether they agree in any file: the part of the question whose answer can be kept."""
+    """Whether text and symbol agree whatever the file says; the answer can be cached for all files."""
     if not text or text == last.name or text in _KEYWORDS:
         return True
     before, _, after = text.partition(b" as ")
-    if after:  # some tools cover `name as alias` with one range
+    if after:  # some tools give `name as alias` one range
         return agrees_anywhere(before.strip(), symbol, last)
     unquoted = text.strip(b"'\"`")
     if unquoted == last.name or _is_decorated_name(unquoted, last) or _is_decorated_name(text, last):
@@ -88,12 +88,12 @@ def agrees_anywhere(text: bytes, symbol: bytes, last: LastDescriptor) -> bool:
     if parent is not None and agrees_anywhere(text, symbol[: last.start], parent):
         return True
     if last.suffix == "namespace" and unquoted != text:
-        return True  # a quoted import: package settings may map it to any file
+        return True  # a quoted import: settings of the package may map it to any file
     return last.suffix in ("namespace", "meta") and _names_module(unquoted, symbol, last)
 
 
 def is_renamed_in_file(text: bytes, symbol: bytes, last: LastDescriptor, aliases: Aliases) -> bool:
-    """Whether this file gives the symbol, or the type it constructs, the name that stands there."""
+    """Whether this file declares the text as a name of the symbol, or of the type that the symbol constructs."""
     unquoted = text.partition(b" as ")[0].strip(b" '\"`")
     scheme = symbol.partition(b" ")[0]
     if aliases.explains(unquoted, last, scheme):
@@ -103,14 +103,14 @@ def is_renamed_in_file(text: bytes, symbol: bytes, last: LastDescriptor, aliases
 
 
 def _find_constructed_type(symbol: bytes, last: LastDescriptor) -> LastDescriptor | None:
-    """The type whose constructor the symbol is."""
+    """The type that the symbol constructs; None for anything but a constructor."""
     if last.name in _CONSTRUCTORS and last.suffix in ("method", "meta", "term"):
         return parse_last_descriptor(symbol[: last.start])
     return None
 
 
 def _is_decorated_name(text: bytes, last: LastDescriptor) -> bool:
-    """Decorations tools put on a name: accessors, numbered literals, operators, destructors."""
+    """Whether only a decoration differs that tools add: accessors, numbered literals, operators, destructors."""
     name = last.name
     if _ACCESSOR.sub(b"", name) == text or name.lstrip(b"~") == text.lstrip(b"~"):
         return True
@@ -123,7 +123,7 @@ def _is_decorated_name(text: bytes, last: LastDescriptor) -> bool:
 
 
 def _names_module(text: bytes, symbol: bytes, last: LastDescriptor) -> bool:
-    """A module is written as any of its dotted or slashed parts, relative or with a file suffix."""
+    """Whether the text names the module: by any dotted or slashed part of its path, relative or with a file suffix."""
     text_parts = [part for part in re.split(rb"[./\\:]+", text) if part]
     path = symbol[: last.end].rpartition(b" ")[2].replace(b"`", b"")
     module_parts = set(re.split(rb"[./\\:@]+", path))

@@ -1,7 +1,7 @@
-"""Exact facts outlive a full reindex: the documents of the snapshot before it are published on top (SE-7).
+"""Carries exact facts over a full reindex: the documents of the previous snapshot are published on the new one (SE-7).
 
-A document belongs to the bytes it was made from, not to a snapshot. Those of files that changed meanwhile stay what
-they were before the reindex: not current, and mended by the next refresh.
+A document belongs to the bytes that it was made from, not to a snapshot. Documents of files that changed are not
+current after the reindex, as before it; the next refresh replaces them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from gitindex.view.snapshot import SnapshotView, open_active
 
 
 def carry_documents(layout: Layout, previous: SnapshotView, *, wait: float = 30.0) -> str | None:
-    """Publish the documents of `previous` on the active snapshot; its id, or None when there are none to carry.
+    """Publish the documents of `previous` on the active snapshot. Returns its id, or None when nothing was published.
 
-    Raises what a publish raises, and what reading damaged documents raises.
+    Raises everything that a publish raises, and that reading damaged documents raises.
     """
     with ExitStack() as stack:
         txn = ulid()
@@ -34,7 +34,7 @@ def carry_documents(layout: Layout, previous: SnapshotView, *, wait: float = 30.
         held_lease = stack.enter_context(lease.hold(layout, txn, wait=wait))
         active = open_active(layout)
         if active is None or stack.enter_context(active).scip:
-            return None  # somebody refreshed meanwhile: newer than what we have
+            return None  # another process refreshed: its facts are newer than ours
         snapshot_id = manifests.next_id(layout, txn)
         staged = stage(active, folder, writer, snapshot_id)
         compose = make_composer(active.manifest, snapshot_id, held_lease.epoch, previous.manifest.semantic)

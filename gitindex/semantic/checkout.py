@@ -1,7 +1,7 @@
-"""A private copy of a commit's files for an indexer: written from git objects, nothing else (SE-2).
+"""Writes a private copy of a commit's files for an indexer, from git objects alone (SE-2).
 
-No filters, no hooks, no index, no symbolic links: every file holds exactly the bytes of its blob, so
-positions an indexer reports are positions in the blob. The user's work tree and index are not touched.
+No filters, no hooks, no index, no symbolic links: every file has exactly the bytes of its blob, so positions that an
+indexer reports are positions in the blob. The user's working tree and index are not touched.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ class Checkout:
 
 
 def check_out(objects: Objects, tree: str, directory: Path, *, max_bytes: int) -> Checkout:
-    """Write the tree into `directory`, which must be empty or missing and whose path must suit every
-    indexer.
+    """Write the tree into `directory`, which must be empty or missing.
+
+    Raises ExactFactsError when it is not, or when its path does not suit every indexer.
     """
     directory.mkdir(parents=True, exist_ok=True)
     root = Path(os.path.realpath(directory))
@@ -43,9 +44,8 @@ def check_out(objects: Objects, tree: str, directory: Path, *, max_bytes: int) -
     blobs: dict[str, str] = {}
     for start in range(0, len(regular_files), _BATCH):
         batch = regular_files[start : start + _BATCH]
-        for (key, entry), blob in zip(
-            batch, objects.read([e.blob for _, e in batch], max_bytes), strict=True
-        ):
+        contents = objects.read([entry.blob for _, entry in batch], max_bytes)
+        for (key, entry), blob in zip(batch, contents, strict=True):
             if blob.data is None:
                 skipped.append((key, "too large"))
                 continue
@@ -73,9 +73,8 @@ def _select_files(entries: Iterable[TreeEntry]) -> tuple[list[tuple[str, TreeEnt
         except UnsafePath:
             skipped.append((display_path, "unsafe path"))
             continue
-        if key in selected or ".git" in key.lower().split(
-            "/"
-        ):  # a forged tree may hold one anywhere; tools run git
+        # A forged tree may have a .git anywhere, and indexers run git.
+        if key in selected or ".git" in key.lower().split("/"):
             skipped.append((display_path, "unsafe path"))
         else:
             selected[key] = entry
@@ -85,8 +84,8 @@ def _select_files(entries: Iterable[TreeEntry]) -> tuple[list[tuple[str, TreeEnt
 def _write_file(root: Path, key: str, data: bytes, *, executable: bool) -> None:
     path = root / key
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Exclusive and without following links: two names that one file system cannot tell apart must not
-    # overwrite.
+    # Exclusive and without following links: two paths that are one file on this file system must not overwrite each
+    # other.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
         descriptor = os.open(path, flags, 0o700 if executable else 0o600)
@@ -97,7 +96,7 @@ def _write_file(root: Path, key: str, data: bytes, *, executable: bool) -> None:
 
 
 class BlobReader:
-    """Bytes of a regular tracked file by path key, None for everything else; what `decode.DecodedIndex` asks."""
+    """Reads a regular tracked file by path key, None for every other path; a `decode.ReadBlob`."""
 
     def __init__(self, blobs: dict[str, str], objects: Objects, max_bytes: int) -> None:
         self._blobs, self._objects, self._max_bytes = blobs, objects, max_bytes

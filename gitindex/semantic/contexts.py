@@ -1,9 +1,9 @@
-"""Which projects a repository holds, per language, and which of them owns a file (SE-1). Pure.
+"""Finds the projects of a repository, per language, and the project that owns each file (SE-1). Pure.
 
-A context is (language, root, config hash). Roots come from project files that are tracked; a root inside
-another root of the same language is a context of its own and owns what lies below it (deepest wins). A C or
-C++ compilation database is an artifact that is seldom tracked, so CMake and Meson files make a root too.
-Nothing is executed and nothing outside the given paths is read.
+A context is (language, root, config hash). Roots are the directories of tracked project files. A root inside another
+root of the same language is a context of its own and owns the files below it: the deepest root wins. A compilation
+database of C or C++ is seldom tracked, so CMake and Meson files make a root too. Nothing is executed, and nothing but
+the given paths is read.
 """
 
 from __future__ import annotations
@@ -19,16 +19,14 @@ ReadFile = Callable[[str], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How one language family marks its projects. `roots` make a context; `config` also changes its
-    meaning.
-    """
+    """How projects of one language are recognized. `roots` and `config` are patterns of file names."""
 
     language: str
     suffixes: tuple[str, ...]
-    roots: tuple[str, ...]  # patterns on the file name
-    config: tuple[str, ...] = ()
-    fallback: bool = False  # files without any project file form one context at the repository root
-    workspace: str = ""  # content that makes a root own the roots below it
+    roots: tuple[str, ...]  # project files: their directory is a root
+    config: tuple[str, ...] = ()  # further files that the config hash covers
+    fallback: bool = False  # files below no root form one context at the repository root
+    workspace: str = ""  # pattern: a project file with such content owns the roots below it too
 
 
 FAMILIES = (
@@ -90,19 +88,17 @@ class Context:
     language: str
     root: str  # path key of a directory, "" for the repository root
     config_hash: str
-    project_files: tuple[str, ...]  # what the hash covers, sorted
-    files: tuple[str, ...]  # what it owns, sorted
+    project_files: tuple[str, ...]  # the files that the config hash covers, sorted
+    files: tuple[str, ...]  # the source files that it owns, sorted
 
     @property
     def key(self) -> tuple[str, str]:
-        """What stays when the configuration changes."""
+        """Language and root: they stay the same when the configuration changes."""
         return self.language, self.root
 
 
 def discover(paths: Iterable[str], read: ReadFile, *, families: Iterable[Family] = FAMILIES) -> list[Context]:
-    """Contexts of a set of tracked path keys, sorted by language and root; those that own no file are left
-    out.
-    """
+    """Contexts of a set of tracked path keys, by family and root, without those that own no file."""
     tracked = sorted(set(paths))
     return [context for family in families for context in _discover_family(family, tracked, read)]
 
@@ -123,7 +119,9 @@ def _discover_family(family: Family, tracked: list[str], read: ReadFile) -> list
     files_by_root = _assign_to_roots(sources, roots)
     config_files = project_files + _match_file_names(family.config, tracked)
     return [
-        _build_context(family, root, files_by_root[root], config_files, roots, read)
+        _build_context(
+            family, root, files=files_by_root[root], config_files=config_files, roots=roots, read=read
+        )
         for root in sorted(files_by_root)
     ]
 
@@ -136,7 +134,7 @@ def _match_file_names(patterns: tuple[str, ...], tracked: list[str]) -> list[str
 
 
 def _top_roots(family: Family, project_files: list[str], read: ReadFile) -> set[str]:
-    """Directories of project files, without those a workspace above them already covers."""
+    """Directories of project files, without those that a workspace above them covers."""
     roots = {posixpath.dirname(path) for path in project_files}
     if not family.workspace:
         return roots
@@ -147,12 +145,14 @@ def _top_roots(family: Family, project_files: list[str], read: ReadFile) -> set[
         if workspace_pattern.search(read(path).decode("utf-8", "replace"))
     }
     return {
-        root for root in roots if not any(_is_below(root, space) for space in workspaces if space != root)
+        root
+        for root in roots
+        if not any(_is_below(root, workspace) for workspace in workspaces if workspace != root)
     }
 
 
 def _assign_to_roots(sources: list[str], roots: set[str]) -> dict[str, list[str]]:
-    """Every source to its deepest root; sources below no root belong to nobody."""
+    """Root → the files whose deepest root it is; files below no root are left out."""
     files_by_root: dict[str, list[str]] = {}
     for path in sources:
         directory = posixpath.dirname(path)
@@ -164,22 +164,28 @@ def _assign_to_roots(sources: list[str], roots: set[str]) -> dict[str, list[str]
 
 
 def _build_context(
-    family: Family, root: str, files: list[str], config_files: list[str], roots: set[str], read: ReadFile
+    family: Family, root: str, *, files: list[str], config_files: list[str], roots: set[str], read: ReadFile
 ) -> Context:
     config_by_root: Mapping[str, list[str]] = _assign_to_roots(config_files, roots)
-    # Settings above a root reach down into it (workspaces, shared lock files); those of nested roots do not
-    # reach up.
-    relevant_roots = {at for at in (*_list_ancestors(root), root) if at in config_by_root}
-    project_files = sorted({path for at in relevant_roots for path in config_by_root[at]})
+    # Settings apply to the roots below them (workspaces, shared lock files), not to those above.
+    relevant_roots = (*_list_ancestors(root), root)
+    project_files = sorted({path for other in relevant_roots for path in config_by_root.get(other, ())})
     digest = hashlib.sha256()
     for path in project_files:
         digest.update(path.encode() + b"\0" + hashlib.sha256(read(path)).digest())
     config_hash = digest.hexdigest()
     slug = re.sub(r"[^a-z0-9]+", "-", root.lower()).strip("-") or "root"
-    # Two roots may share a slug (a-b and a/b): the hash covers the root's exact spelling too.
+    # Two roots may have the same slug (a-b and a/b): the hash covers the root itself too.
     short_hash = hashlib.sha256(f"{root}\0{config_hash}".encode()).hexdigest()[:8]
     context_id = f"ctx_{family.language}_{slug[:40]}_{short_hash}"
-    return Context(context_id, family.language, root, config_hash, tuple(project_files), tuple(sorted(files)))
+    return Context(
+        id=context_id,
+        language=family.language,
+        root=root,
+        config_hash=config_hash,
+        project_files=tuple(project_files),
+        files=tuple(sorted(files)),
+    )
 
 
 def _list_ancestors(root: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""The control file of a store: what changes (C-5). WAL mode, one short transaction per change.
+"""The control file of a store: contexts, refresh jobs and decisions, the data that changes (C-5).
 
-Holds contexts, refresh jobs and decisions. Facts never live here: they are immutable.
-Every function takes the connection; times are arguments, so tests need no clock.
+A database in WAL mode with one short transaction per change. Facts are immutable and stored elsewhere. Every function
+takes the connection; times are arguments, so tests need no clock.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gitindex.semantic.contexts import Context
 from gitindex.semantic.mutation import Decision
 from gitindex.store import atomic
 
-# Nothing writes `repo_state`; without it the schema would have another version, and every store another name.
+# Nothing writes `repo_state`. Dropping it would change the version of the schema, and with it the name of every store.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS semantic_schema (version INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS contexts (
@@ -84,8 +84,8 @@ class ContextRow(NamedTuple):
 
 
 def open_control(path: Path, *, busy_seconds: float = 10.0) -> sqlite3.Connection:
-    """The control file, made when missing. Raises IncompatibleVersion for one from a newer release (ST-6)."""
-    with suppress(OSError):  # SQLite says it with a name of its own
+    """Open the control file, or create it. Raises IncompatibleVersion for one from a newer release (ST-6)."""
+    with suppress(OSError):  # `sqlite3.connect` reports the same failure
         atomic.create_missing(path)
     connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
     connection.row_factory = sqlite3.Row
@@ -109,7 +109,7 @@ def open_control(path: Path, *, busy_seconds: float = 10.0) -> sqlite3.Connectio
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Takes the write lock at once: what is read inside cannot change before it is acted upon."""
+    """Takes the write lock at the start, so that nothing read inside can change before the commit."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -125,7 +125,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def register_contexts(
     connection: sqlite3.Connection, discovered: Iterable[Context], tool_versions: Mapping[str, str]
 ) -> list[ContextRow]:
-    """Make the table say what was discovered; contexts that are gone are disabled, not forgotten."""
+    """Store the discovered contexts. Contexts that are gone are disabled, not deleted."""
     with transaction(connection):
         connection.execute("UPDATE contexts SET enabled = 0")
         for context in discovered:
@@ -155,7 +155,7 @@ def read_contexts(connection: sqlite3.Connection, *, enabled_only: bool = True) 
 
 
 def save_decision(connection: sqlite3.Connection, decision: Decision, now: float) -> None:
-    """Keep an answer; a later answer to the same question at the same HEAD replaces it."""
+    """Store an answer. It replaces an earlier one to the same question at the same HEAD."""
     with transaction(connection):
         connection.execute(
             "INSERT OR REPLACE INTO decision_cache (ambiguity_signature, repo_head, file_hashes, decision, "
@@ -177,4 +177,10 @@ def find_decision(connection: sqlite3.Connection, signature: str, head: str) -> 
     ).fetchone()
     if row is None:
         return None
-    return Decision(signature, head, json.loads(row["file_hashes"]), row["decision"], row["proof_payload"])
+    return Decision(
+        signature=signature,
+        head=head,
+        file_hashes=json.loads(row["file_hashes"]),
+        choice=row["decision"],
+        proof=row["proof_payload"],
+    )

@@ -1,11 +1,11 @@
-"""From a SCIP file to rows ready for storage, document by document (SE-7, SE-8).
+"""Decodes a SCIP file into documents ready for storage (SE-7, SE-8).
 
-Two passes over the memory map. The first (`firstpass`) interns symbols, places every occurrence in the
-file's own text and weighs the text against the symbol. Then everything that needs the whole index is known:
-which packages are the project's own, what is defined, which sibling a contradicted reference meant. The
-second pass yields one `DecodedDocument` at a time with definitions, hover text and relationships.
+Two passes over the memory map. The first (`firstpass`) interns symbols, locates every occurrence in the tracked text
+and compares that text with the symbol. Then everything that needs the whole index is available: the project's own
+packages, all definitions, and the sibling that a contradicted reference meant. The second pass yields one
+`DecodedDocument` at a time with definitions, hover text and relationships.
 
-Only regular tracked files are taken, by their tracked bytes; every other document is named in `rejected`.
+Only documents of regular tracked files are decoded, against their tracked bytes; `rejected` lists all others.
 """
 
 from __future__ import annotations
@@ -24,12 +24,27 @@ from gitindex.errors import UnsafePath
 from gitindex.extract.gc_pause import pause_gc
 from gitindex.model.paths import path_key
 from gitindex.scip import schema, symbol_grammar
-from gitindex.scip.fact_postings import DEMOTED, EXACT, QUALITY_SHIFT, REPAIRED
+from gitindex.scip.fact_postings import (
+    DEFINITION_COLUMNS,
+    DEMOTED,
+    EXACT,
+    OCCURRENCE_COLUMNS,
+    QUALITY_SHIFT,
+    REPAIRED,
+)
 from gitindex.scip.ranges import Ints
 from gitindex.scip.reader import IndexFile, Tool
+from gitindex.segment.scipfacts import SymbolLink
 from gitindex.segment.scipsymbols import SymbolColumns
 from gitindex.semantic import describe
-from gitindex.semantic.firstpass import BATCH_OCCURRENCES, DocumentPart, FirstPass, Int32Array
+from gitindex.semantic.document_tables import (
+    DocumentSymbols,
+    SymbolNumbering,
+    collect_definition_rows,
+    drop_repeated_rows,
+    sort_rows,
+)
+from gitindex.semantic.firstpass import BATCH_OCCURRENCES, ROLES, FirstPass, Int32Array
 from gitindex.semantic.interning import DefinedSymbols, Interner, SymbolResolver, SymbolTable, collect_defined
 from gitindex.semantic.package_names import NAMELESS, Naming
 
@@ -59,33 +74,27 @@ def parse_document_path(raw: bytes, prefix: str = "") -> str:
 
 
 class DecodedDocument(NamedTuple):
-    """One file's facts. Symbols are numbered per file: `hashes` (global, ascending) first, then the locals.
-
-    `occurrences`: symbol, line, column, end line, end column, flags; sorted by position, no duplicates.
-    `definitions`: symbol, line, column, end line, end column, the four of the enclosing range (0 where
-    unknown), number of the description within `hover` (-1 without). Line 0: described here, defined
-    elsewhere.
-    """
+    """One file's facts. Symbols are numbered per file: `hashes` (global, ascending) first, then the locals."""
 
     path: str
     hashes: npt.NDArray[np.int64]
-    locals: int
-    occurrences: Int32Array
-    definitions: Int32Array
-    relationships: list[tuple[int, int, int]]  # symbol hash, target hash, describe.* flags
-    hover: bytes  # describe.read
-    interface_hash: str  # of what other files can see
+    locals: int  # how many there are
+    occurrences: Int32Array  # columns of `Occurrence`; sorted by position, no duplicates
+    definitions: Int32Array  # columns of `DefinitionRow`
+    relationships: list[SymbolLink]
+    hover: bytes  # as `describe.parse_descriptions` reads it
+    interface_hash: str  # of the symbols and texts that other files can see
     unresolved: int
 
 
 @dataclass(slots=True)
 class Summary:
-    """What the file held and what became of it; counts are of occurrences unless named otherwise."""
+    """Counts of one decoding, of occurrences unless the comment says otherwise."""
 
     tool: Tool
     truncated: bool
     damaged: int = 0  # documents that do not parse
-    documents: int = 0
+    documents: int = 0  # documents
     occurrences: int = 0
     demoted: int = 0
     repaired: int = 0
@@ -94,7 +103,7 @@ class Summary:
     rejected: list[tuple[str, str]] = field(default_factory=list)  # (path as written, reason)
 
     def add(self, other: Summary) -> None:
-        """Take in the counts of another share of the same file."""
+        """Add the counts of the other half of the same file."""
         for name in _COUNT_FIELDS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.rejected += other.rejected
@@ -114,27 +123,29 @@ class DecodedIndex:
         document_numbers: Iterable[int] | None = None,
         exchange_defined: Callable[[DefinedSymbols], DefinedSymbols] | None = None,
     ) -> None:
-        """`prefix` is the project root within the repository; `store_defines` tells symbols the store defines
-        already. A share of the file: `document_numbers` these documents by number, and `exchange_defined` turns what they define
-        into what all of them define.
+        """Does the first pass.
+
+        `prefix` is the project root within the repository; `store_defines` says whether the store defines a symbol, by
+        hash. To decode one half of the file, pass the numbers of its documents and `exchange_defined`, which gets the
+        symbols that they define and returns those that all documents define.
         """
         self._file = file
         self._prefix = prefix
         self.summary = Summary(file.tool(), file.truncated)
         first_pass = FirstPass(self.summary.tool.name)
         with pause_gc():
+            all_numbers = range(len(file.layout.documents))
             self._read_documents(
-                first_pass,
-                read,
-                range(len(file.layout.documents)) if document_numbers is None else document_numbers,
+                first_pass, read, all_numbers if document_numbers is None else document_numbers
             )
         self._parts = first_pass.parts
         self._interner = first_pass.interner
         self.summary.out_of_range = first_pass.out_of_range
         parts = (part for parts in self._parts.values() for part in parts)
-        defined = collect_defined(
-            first_pass.interner, {i for p in parts for i in p.ids[p.defined].tolist() if i >= 0}
-        )
+        defined_numbers = {
+            number for part in parts for number in part.ids[part.defined].tolist() if number >= 0
+        }
+        defined = collect_defined(first_pass.interner, defined_numbers)
         external_symbols = frozenset(info.symbol for info in file.externals(schema.raw_messages()))
         self._resolver = SymbolResolver(
             first_pass.interner,
@@ -145,26 +156,26 @@ class DecodedIndex:
         )
         self._repair_contradictions()
         self._table = SymbolTable(first_pass.interner, self._resolver)
-        # Interned number → number of its description in the document at hand; locals count from the end.
+        # Interned number → number of its description in the current document. Numbers of locals are negative: they
+        # index from the end.
         self._description_numbers = np.full(
             len(first_pass.interner.strings) + first_pass.interner.local_count + 2, -1, np.int32
         )
         self.summary.damaged = file.damaged
 
     def symbols(self) -> Iterator[tuple[int, bytes]]:
-        """(hash, normalised symbol) of every global symbol that occurs."""
+        """(hash, normalized symbol) of every global symbol that occurs."""
         return zip(self._table.hashes.tolist(), self._table.names, strict=True)
 
     def symbols_by_name(self) -> SymbolColumns:
-        """The same by string, for storage."""
+        """The same symbols sorted by string, for storage."""
         names = self._table.names
         order = sorted(range(len(names)), key=names.__getitem__)
         number_by_name = {name: number for number, name in enumerate(dict.fromkeys(self._interner.names))}
-        name_numbers = np.array([number_by_name[self._interner.names[at]] for at in order], np.int64)
+        name_numbers = np.array([number_by_name[self._interner.names[number]] for number in order], np.int64)
         name_hashes = np.frombuffer(symbol_grammar.hash_all(number_by_name), "<i8")
-        return SymbolColumns(
-            self._table.hashes[order], [names[at] for at in order], name_hashes[name_numbers]
-        )
+        sorted_names = [names[number] for number in order]
+        return SymbolColumns(self._table.hashes[order], sorted_names, name_hashes[name_numbers])
 
     def defines(self, symbol_hash: int) -> bool:
         return symbol_hash in self._defined_hashes
@@ -175,14 +186,14 @@ class DecodedIndex:
         return {value for symbol, value in numbered if symbol in self._resolver.defined}
 
     def externals(self) -> Iterator[tuple[int, bytes, describe.Description]]:
-        """Symbols of other packages with the hover text the tool gave: hash, symbol, description."""
+        """(hash, symbol, description) of the symbols of other packages that the tool describes."""
         for info in self._file.externals(schema.raw_messages()):
             if info.symbol and not symbol_grammar.is_local(info.symbol):
                 name = self._resolver.normalize(info.symbol)
                 yield symbol_grammar.hash64(name), name, describe.describe(name, info)
 
     def documents(self) -> Iterator[DecodedDocument]:
-        """In order of path. Counts in `summary` are complete when it is exhausted."""
+        """The second pass, in order of path. The counts in `summary` are complete when it is exhausted."""
         batch: list[str] = []
         weight = 0
         for path in sorted(self._parts):
@@ -219,7 +230,7 @@ class DecodedIndex:
     # -- between the passes -----------------------------------------------------------------------
 
     def _repair_contradictions(self) -> None:
-        """A contradicted occurrence gets the sibling its text names, or only a lower quality."""
+        """Give a contradicted occurrence the sibling symbol that its text names, or else a lower quality."""
         siblings: dict[tuple[int, bytes], int | None] = {}
         for parts in self._parts.values():
             for part in parts:
@@ -228,7 +239,7 @@ class DecodedIndex:
                     if key not in siblings:
                         siblings[key] = self._resolver.find_sibling(*key)
                     sibling = siblings[key]
-                    part.rows[position, 4] |= (DEMOTED if sibling is None else REPAIRED) << QUALITY_SHIFT
+                    part.rows[position, ROLES] |= (DEMOTED if sibling is None else REPAIRED) << QUALITY_SHIFT
                     if sibling is not None:
                         part.ids[position] = sibling
 
@@ -244,31 +255,27 @@ class DecodedIndex:
         ids = np.concatenate([part.ids for part in parts])
         rows = np.concatenate([part.rows for part in parts])
         unresolved_counts = self._count_unresolved(owner, ids, rows, len(paths))
-        numbering = _SymbolNumbering(self._table, owner, ids, len(paths))
+        numbering = SymbolNumbering(self._table, owner, ids, len(paths))
+        # Both tables hold the documents of the batch one after the other; column 0 is the document.
         table = np.column_stack((owner, numbering.index, rows)).astype(np.int32)
-        table = _drop_repeated_rows(table[_sort_rows(table)])
-        definitions = _collect_definition_rows(parts, owner, numbering.index, ids, rows)
+        table = drop_repeated_rows(table[sort_rows(table)])
+        definitions = collect_definition_rows(parts, owner, numbering.index, ids, rows)
         document_numbers = np.arange(len(paths) + 1)
-        occurrence_bounds, definition_bounds = (
-            np.searchsorted(table[:, 0], document_numbers),
-            np.searchsorted(definitions[:, 0], document_numbers),
-        )
+        occurrence_bounds = np.searchsorted(table[:, 0], document_numbers)
+        definition_bounds = np.searchsorted(definitions[:, 0], document_numbers)
         for number, path in enumerate(paths):
             occurrences = table[occurrence_bounds[number] : occurrence_bounds[number + 1], 1:]
-            own_definitions = definitions[definition_bounds[number] : definition_bounds[number + 1]]
-            self._add_to_summary(occurrences[:, 5], int(unresolved_counts[number]))
+            own_definitions = definitions[definition_bounds[number] : definition_bounds[number + 1], 1:]
+            unresolved = int(unresolved_counts[number])
+            self._add_to_summary(occurrences[:, OCCURRENCE_COLUMNS.flags], unresolved)
             yield self._build_document(
-                path,
-                numbering.symbols_of(number),
-                occurrences,
-                own_definitions,
-                int(unresolved_counts[number]),
+                path, numbering.symbols_of(number), occurrences, own_definitions, unresolved
             )
 
     def _build_document(
         self,
         path: str,
-        symbol_numbers: _DocumentSymbols,
+        symbol_numbers: DocumentSymbols,
         occurrences: Int32Array,
         definitions: Int32Array,
         unresolved: int,
@@ -284,7 +291,7 @@ class DecodedIndex:
         symbol_names = [info.symbol for info in infos]
         symbol_ids = [find_id(name, Interner.EMPTY) for name in symbol_names]
         visible_texts: list[bytes] = []
-        relationships: list[tuple[int, int, int]] = []
+        relationships: list[SymbolLink] = []
         for name, number, info in zip(symbol_names, symbol_ids, infos, strict=True):
             if number >= 0 or not name.startswith(b"local "):
                 documentation = info.documentation
@@ -292,54 +299,51 @@ class DecodedIndex:
                 visible_texts.append(normal_name + b"\0" + documentation[0] if documentation else normal_name)
                 if info.relationships:
                     relationships += [
-                        (hash_of(name), hash_of(to), flags) for to, flags in describe.list_relationships(info)
+                        (hash_of(name), hash_of(link.target), link.flags)
+                        for link in describe.list_relationships(info)
                     ]
-        described_definitions = self._add_descriptions(definitions, symbol_ids, symbol_numbers)
-        interface_hash = hashlib.blake2b(b"\0\0".join(sorted(visible_texts)), digest_size=16).hexdigest()
-        hover = describe.serialize_descriptions(message)
-        local_count = len(symbol_numbers.local_ids)
         return DecodedDocument(
-            path,
-            symbol_numbers.hashes,
-            local_count,
-            occurrences,
-            described_definitions,
-            relationships,
-            hover,
-            interface_hash,
-            unresolved,
+            path=path,
+            hashes=symbol_numbers.hashes,
+            locals=len(symbol_numbers.local_ids),
+            occurrences=occurrences,
+            definitions=self._add_descriptions(definitions, symbol_ids, symbol_numbers),
+            relationships=relationships,
+            hover=describe.serialize_descriptions(message),
+            interface_hash=hashlib.blake2b(b"\0\0".join(sorted(visible_texts)), digest_size=16).hexdigest(),
+            unresolved=unresolved,
         )
 
     def _add_descriptions(
-        self, definitions: Int32Array, symbol_ids: list[int], symbol_numbers: _DocumentSymbols
+        self, definitions: Int32Array, symbol_ids: list[int], symbol_numbers: DocumentSymbols
     ) -> Int32Array:
-        """Definition rows with the number of their description, after rows for locals that are only
-        described.
+        """Definition rows with the number of their description, after rows for locals that are only described.
+
+        `definitions` is a slice of `collect_definition_rows`: its last column is the interned symbol.
         """
+        columns, global_count = DEFINITION_COLUMNS, len(symbol_numbers.hashes)
         description_numbers = self._description_numbers
         description_numbers[symbol_ids] = np.arange(len(symbol_ids))
         description_numbers[Interner.EMPTY] = -1
-        ids = definitions[:, 10]
-        rows = np.column_stack((definitions[:, 1:10], description_numbers[ids]))
+        ids = definitions[:, columns.description]
+        rows = np.column_stack((definitions[:, : columns.description], description_numbers[ids]))
         local_descriptions = description_numbers[symbol_numbers.local_ids]
-        description_numbers[symbol_ids] = -1
+        description_numbers[symbol_ids] = -1  # empty again, for the next document
         only_described = local_descriptions >= 0
-        only_described[definitions[ids < 0, 1] - len(symbol_numbers.hashes)] = False
+        only_described[definitions[ids < 0, columns.symbol] - global_count] = False
         if not only_described.any():
             return rows
-        extra_rows = np.zeros((int(only_described.sum()), 10), dtype=np.int32)
-        extra_rows[:, 0] = len(symbol_numbers.hashes) + np.flatnonzero(only_described)
-        extra_rows[:, 9] = local_descriptions[only_described]
+        extra_rows = np.zeros((int(only_described.sum()), len(columns)), dtype=np.int32)
+        extra_rows[:, columns.symbol] = global_count + np.flatnonzero(only_described)
+        extra_rows[:, columns.description] = local_descriptions[only_described]
         return np.concatenate((extra_rows, rows))
 
     def _count_unresolved(self, owner: Ints, ids: Int32Array, rows: Int32Array, count: int) -> Ints:
-        """Per document: references to locals nobody defines there and to own symbols nobody defines at
-        all.
-        """
-        is_definition = (rows[:, 4] & schema.DEFINITION) != 0
+        """Per document: references to locals that it does not define and to own symbols without any definition."""
+        is_definition = (rows[:, ROLES] & schema.DEFINITION) != 0
         is_local = ids < 0
         width = self._interner.local_count + 2
-        keys = owner * width - ids
+        keys = owner * width - ids  # one number per document and local, whose ids are negative
         defined_keys = np.unique(keys[is_local & is_definition])
         positions = np.searchsorted(defined_keys, keys)
         defined_here = np.zeros(len(ids), dtype=np.bool_)
@@ -359,80 +363,8 @@ class DecodedIndex:
         self.summary.unresolved += unresolved
 
 
-class _DocumentSymbols(NamedTuple):
-    """Symbols of one document in the order of their numbers."""
-
-    hashes: npt.NDArray[np.int64]
-    local_ids: Ints  # interned numbers
-
-
-class _SymbolNumbering:
-    """Per document numbers for its symbols: globals by ascending hash, then locals."""
-
-    def __init__(self, table: SymbolTable, owner: Ints, ids: Int32Array, documents: int) -> None:
-        self._table, self._global_count = table, len(table.sorted_hashes)
-        rank = np.where(ids < 0, self._global_count - ids, 0)
-        if self._global_count:
-            rank = np.where(ids < 0, rank, table.rank[np.maximum(ids, 0)])
-        width = int(rank.max(initial=0)) + 1
-        self._keys, inverse = np.unique(owner * width + rank, return_inverse=True)
-        self._ranks = self._keys % width
-        self._bounds = np.searchsorted(self._keys, np.arange(documents + 1) * width)
-        self.index: Ints = inverse - self._bounds[owner]
-
-    def symbols_of(self, document: int) -> _DocumentSymbols:
-        ranks = self._ranks[self._bounds[document] : self._bounds[document + 1]]
-        count = int(np.searchsorted(ranks, self._global_count))
-        return _DocumentSymbols(self._table.sorted_hashes[ranks[:count]], self._global_count - ranks[count:])
-
-
 def _keep_first(infos: Any) -> None:
-    """One description per symbol: duplicate documents repeat them."""
+    """Keep one description per symbol: several documents of one path repeat them."""
     first_infos = list({info.symbol: info for info in reversed(infos)}.values())[::-1]
     del infos[:]
     infos.extend(first_infos)
-
-
-def _collect_definition_rows(
-    parts: list[DocumentPart], owner: Ints, index: Ints, ids: Int32Array, rows: Int32Array
-) -> Int32Array:
-    """document, symbol, position (4), enclosing (4), interned symbol; sorted by document and position."""
-    starts = np.cumsum([0, *(len(part.ids) for part in parts[:-1])])
-    positions = np.concatenate(
-        [part.defined + start for part, start in zip(parts, starts.tolist(), strict=True)]
-    )
-    enclosing = np.concatenate([part.enclosing for part in parts])
-    table = np.column_stack(
-        (owner[positions], index[positions], rows[positions, :4], enclosing, ids[positions])
-    ).astype(np.int32)
-    return _drop_repeated_rows(table[np.lexsort((table[:, 1], table[:, 3], table[:, 2], table[:, 0]))])
-
-
-def _sort_rows(table: Int32Array) -> Ints:
-    """Row numbers sorted by document, start, end, symbol, flags. Packed keys: two sorts instead of seven, the second
-    only of the few that start together.
-    """
-    owner, number, line, column, end_line, end_column, flags = (
-        table[:, i].astype(np.int64) for i in range(7)
-    )
-    start = owner << 44 | line << 20 | np.minimum(column, 0xFFFFF)
-    height = np.minimum(end_line - line, 0xFFFF)
-    tie_break = (
-        height << 47
-        | np.minimum(end_column, 0xFFFFF) << 27
-        | np.minimum(number, 0x3FFFF) << 9
-        | flags & 0x1FF
-    )
-    order = np.argsort(start, kind="stable")  # quick: indexers write most of them in order
-    starts_like_previous = np.diff(start[order], prepend=-1) == 0  # as the one before
-    is_tied = starts_like_previous | np.append(starts_like_previous[1:], False)[: len(starts_like_previous)]
-    tied = order[is_tied]
-    order[is_tied] = tied[np.lexsort((tie_break[tied], start[tied]))]
-    return order
-
-
-def _drop_repeated_rows(table: Int32Array) -> Int32Array:
-    """A sorted table without repeated rows."""
-    if len(table) < 2:
-        return table
-    return table[np.concatenate(([True], (table[1:] != table[:-1]).any(axis=1)))]

@@ -1,7 +1,7 @@
 """Hover text, kinds and relationships of one document's symbols. Pure.
 
-Millions of definitions are stored and a handful is ever shown, so the tool's descriptions stay as protobuf
-(`serialize_descriptions`, without the symbols, which have a table) and are read when somebody asks (`parse_descriptions`).
+An import stores millions of descriptions and few are ever shown. They therefore stay in protobuf form, without
+their symbols, which have a table (`serialize_descriptions`); `parse_descriptions` reads them on request.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from gitindex.scip.kinds import kind_of
 
 MAX_SIGNATURE = 1000
 MAX_DOCUMENTATION = 4000
+_MAX_EXTERNAL_DOCUMENTATION = 600
 REFERENCE, IMPLEMENTATION, TYPE_DEFINITION, DEFINITION = 1, 2, 4, 8
 
 _FENCE = re.compile(rb"^```[^\n]*\n(.*?)\n?```[ \t]*(?:\n|$)", re.DOTALL | re.MULTILINE)
@@ -26,7 +27,18 @@ class Description(NamedTuple):
     documentation: str
 
 
+def pack_external(description: Description) -> bytes:
+    """The stored form of a description of another package's symbol; its documentation is cut."""
+    documentation = description.documentation[:_MAX_EXTERNAL_DOCUMENTATION]
+    return "\0".join(description._replace(documentation=documentation)).encode()
+
+
+def unpack_external(stored: bytes) -> Description:
+    return Description(*stored.decode("utf-8", "replace").split("\0", 3))
+
+
 def describe(symbol: bytes, info: Any) -> Description:
+    """`info` is the indexer's message about the symbol, or None: then the symbol's own text must do."""
     last_descriptor = symbol_grammar.parse_last_descriptor(symbol)
     name = last_descriptor.name if last_descriptor else b""
     if info is None:
@@ -50,10 +62,15 @@ def extract_hover(info: Any) -> tuple[str, str]:
     return _truncate(signature.strip(), MAX_SIGNATURE), _truncate(text, MAX_DOCUMENTATION)
 
 
-def list_relationships(info: Any) -> list[tuple[bytes, int]]:
-    """(target, flags) of a symbol's relationships to global symbols."""
+class Relationship(NamedTuple):
+    target: bytes
+    flags: int  # REFERENCE | IMPLEMENTATION | TYPE_DEFINITION | DEFINITION
+
+
+def list_relationships(info: Any) -> list[Relationship]:
+    """A symbol's relationships to global symbols."""
     return [
-        (link.symbol, _relationship_flags(link))
+        Relationship(link.symbol, _relationship_flags(link))
         for link in info.relationships
         if not symbol_grammar.is_local(link.symbol)
     ]
@@ -69,7 +86,7 @@ def _relationship_flags(link: Any) -> int:
 
 
 def serialize_descriptions(message: Any) -> bytes:
-    """The descriptions alone, in order."""
+    """The descriptions of a document message, in order, without everything else. Changes the message."""
     for name in ("occurrences", "relative_path", "text", "language"):
         message.ClearField(name)
     for info in message.symbols:
@@ -78,7 +95,7 @@ def serialize_descriptions(message: Any) -> bytes:
 
 
 def parse_descriptions(blob: bytes) -> list[Any]:
-    """What `serialize_descriptions` kept; `describe` turns an element into text."""
+    """The descriptions that `serialize_descriptions` wrote; `describe` turns one of them into text."""
     return list(schema.raw_messages().Document.FromString(blob).symbols)
 
 

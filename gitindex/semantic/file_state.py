@@ -1,13 +1,14 @@
-"""What can be said about a file now: freshness × certainty (SE-5). Pure over facts and a dependency graph.
+"""File states: freshness and certainty of the exact facts of each file (SE-5). Pure.
 
-- unindexed: no semantic facts. dirty: its content differs from the indexed one.
-- stale: unchanged itself, but a dependency's interface is confirmed to have changed, or it is stale in turn.
-- pending_check: a dependency changed, nobody knows yet whether its interface did, or it waits in turn.
+- unindexed: the file has no exact facts.
+- dirty: its content differs from the indexed one.
+- stale: unchanged, but the interface of a dependency has changed, or the dependency is stale.
+- pending_check: unchanged, but a dependency changed whose interface is unknown, or the dependency is pending.
 - clean: none of these.
 
-A dirty dependency whose syntactic interface is known to be the same does not disturb its dependants.
-Both verdicts spread against the direction of dependency, so two breadth-first walks over the reversed graph
-suffice: linear in files and edges, cycles need no care and nothing recurses.
+A dirty dependency whose syntactic interface is the same as before does not affect its dependants. Stale and pending
+spread from dependencies to dependants, by one breadth-first walk each over the reversed graph: linear in files and
+edges, without recursion, and cycles need no special case.
 """
 
 from __future__ import annotations
@@ -41,17 +42,17 @@ class FileState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What the index and the disk say about one file. `indexed_hash` "": no semantic facts."""
+    """Hashes of one file on disk and in the index. Interfaces are syntactic; "" where unknown."""
 
     content_hash: str  # now
-    indexed_hash: str = ""
-    interface_hash: str = ""  # now, syntactic; "" unknown
-    indexed_interface_hash: str = ""  # when indexed, syntactic; "" unknown
-    ambiguity: tuple[str, ...] = ()
+    indexed_hash: str = ""  # "": no exact facts
+    interface_hash: str = ""  # now
+    indexed_interface_hash: str = ""
+    ambiguity: tuple[str, ...] = ()  # kinds of ambiguity in the exact facts
 
 
 class DependencyGraph:
-    """file → files it depends on, within one context. States of all files are computed at once and kept."""
+    """Files of one context and the files that each depends on. The constructor computes the states of all files."""
 
     def __init__(self, facts: Mapping[str, FileFacts], depends: Mapping[str, Collection[str]]) -> None:
         self._facts = facts
@@ -61,10 +62,10 @@ class DependencyGraph:
                 self._dependants.setdefault(target, []).append(source)
         self._own_states = {path: _compute_own_state(fact) for path, fact in facts.items()}
         self._stale = self._spread_to_dependants(
-            path for path, own in self._own_states.items() if own.interface_changed
+            path for path, own_state in self._own_states.items() if own_state.interface_changed
         )
         self._pending = self._spread_to_dependants(
-            path for path, own in self._own_states.items() if own.interface_unknown
+            path for path, own_state in self._own_states.items() if own_state.interface_unknown
         )
 
     def file_state(self, path: str) -> FileState:
@@ -84,27 +85,29 @@ class DependencyGraph:
         return {path: self.file_state(path) for path in paths}
 
     def _spread_to_dependants(self, origins: Iterable[str]) -> dict[str, str]:
-        """Every file that reaches an origin by its dependencies → the nearest such origin (first by name)."""
-        reached: dict[str, str] = {}
+        """Each file that depends on an origin, directly or not → the nearest origin, of several the first by name."""
+        origin_of: dict[str, str] = {}
         queue = deque((origin, origin) for origin in sorted(origins))
         while queue:
             path, origin = queue.popleft()
             for dependant in self._dependants.get(path, ()):
-                if dependant not in reached:
-                    reached[dependant] = origin
+                if dependant not in origin_of:
+                    origin_of[dependant] = origin
                     queue.append((dependant, origin))
-        return reached
+        return origin_of
 
 
 class _OwnState(NamedTuple):
-    freshness: Freshness  # clean, dirty or unindexed: what the file says of itself
+    """The state of a file without regard to its dependencies."""
+
+    freshness: Freshness  # clean, dirty or unindexed
     interface_changed: bool
     interface_unknown: bool
 
 
 def _compute_own_state(facts: FileFacts) -> _OwnState:
     if not facts.indexed_hash:
-        # Never indexed: dependants have nothing confirmed against them, and nothing confirmed for them.
+        # There is no earlier interface to compare with: dependants are not affected.
         return _OwnState(Freshness.UNINDEXED, interface_changed=False, interface_unknown=False)
     if facts.content_hash == facts.indexed_hash:
         return _OwnState(Freshness.CLEAN, interface_changed=False, interface_unknown=False)

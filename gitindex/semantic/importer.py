@@ -1,8 +1,9 @@
-"""From an accepted SCIP file to a published snapshot (SE-7): per document, all or nothing.
+"""Imports an accepted SCIP file into a published snapshot, whole documents only (SE-7).
 
-A document is written only when it differs from the one the snapshot holds; documents the tool no longer gives are
-buried. The new semantic segment is built beside the store, against a pinned snapshot, and published under the lease
-on whatever snapshot is active then. What other refreshes or a compaction changed meanwhile means building again.
+A document is written only when it differs from the one in the snapshot; documents that the tool no longer gives get a
+tombstone. The new exact segment is built in a transaction, against an open snapshot, and published under the lease on
+the snapshot that is active then. When another refresh or a compaction has changed the exact facts meanwhile, the
+import is repeated.
 """
 
 from __future__ import annotations
@@ -25,11 +26,9 @@ from gitindex.scip.reader import IndexFile
 from gitindex.segment import chunk_table, overlay, scipfacts
 from gitindex.segment.scipfacts import ScipWriter, StorableDocument
 from gitindex.segment.writer import SegmentWriter, WrittenSegment
-from gitindex.semantic import parallel_read
-from gitindex.semantic import refresh_scope as lattice
+from gitindex.semantic import describe, parallel_read, refresh_scope
 from gitindex.semantic.contexts import Context
 from gitindex.semantic.decode import DecodedIndex, ReadBlob
-from gitindex.semantic.describe import Description
 from gitindex.semantic.package_names import NAMELESS, Naming
 from gitindex.semantic.parallel_read import HelperLost, HelperTask, SplitIndex
 from gitindex.semantic.refresh_scope import RefreshScope
@@ -38,44 +37,63 @@ from gitindex.store.layout import Layout
 from gitindex.view.snapshot import EXACT_KIND, SnapshotView, open_active
 
 _MAX_ATTEMPTS = 3
-_DOCUMENTS_PER_CHECK = 200  # documents between two looks at whether anybody still wants them
+_DOCUMENTS_PER_CHECK = 200  # between two calls of `confirm`
 
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """What is imported: an index file, the blobs it is about, and how much of it."""
+    """An index file to import, the blobs that it describes, and the scope of the import."""
 
     file: Path
-    prefix: str
+    prefix: str  # of document paths within the repository
     context: Context
     blobs: Mapping[str, str]  # path → blob id
     read: ReadBlob
-    scope: RefreshScope | None
+    scope: RefreshScope | None  # None: everything
     entry_fields: Mapping[str, Any]  # of the manifest's entry: tool, version, commit, …
     naming: Naming = NAMELESS
-    repo: Repo | None = None  # where a helper process finds the blobs; without it there is none
+    repo: Repo | None = None  # where a helper process reads the blobs; None: no helper
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
+    """Counts of documents, then of occurrences."""
+
     snapshot_id: str
     documents: int
     written: int
-    buried: int
+    buried: int  # hidden by a tombstone
     unchanged: int
     occurrences: int
     demoted: int
     repaired: int
     unresolved: int
-    rejected: tuple[tuple[str, str], ...]
+    rejected: tuple[tuple[str, str], ...]  # (path as written, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _ImportTask:
+    """One attempt: documents of `source` that differ from those of `view` go into the file `target`."""
+
+    view: SnapshotView
+    source: ImportSource
+    target: Path
+    segment_id: str
+    confirm: Callable[[], None]
+
+    @property
+    def context(self) -> str:
+        return context_key(self.source.context)
 
 
 def import_documents(
     layout: Layout, source: ImportSource, confirm: Callable[[], None], *, wait: float = 30.0
 ) -> ImportResult:
-    """Publish what changed. `confirm` raises when the output is no longer wanted; it is asked last before the swap.
+    """Publish the changed documents.
 
-    Raises SemanticError for an index of which nothing can be kept, and what a publish raises.
+    `confirm` raises when the job is no longer current; it is called several times, last before the swap.
+
+    Raises ExactFactsError for an index without a document of a tracked file, and everything that a publish raises.
     """
     for _ in range(_MAX_ATTEMPTS):
         result = _attempt_import(layout, source, confirm, wait)
@@ -85,7 +103,7 @@ def import_documents(
 
 
 def context_key(context: Context) -> str:
-    """How documents name their context: what stays when its configuration changes."""
+    """The name of a context in stored documents: it stays the same when the configuration changes."""
     return f"{context.language}:{context.root}"
 
 
@@ -102,8 +120,9 @@ def _attempt_import(
         def writer() -> SegmentWriter:
             return SegmentWriter(folder / segment_id, segment_id, view.manifest.dimension, CHUNKER_VERSION)
 
+        task = _ImportTask(view, source, folder / segment_id / "scip.sqlite", segment_id, confirm)
         with pause_gc():
-            result = _write_documents(view, source, folder / segment_id, segment_id, confirm, writer)
+            result = _write_documents(task, prepare=writer)
         steps.reach("import.lease")
         held_lease = stack.enter_context(lease.hold(layout, txn, wait=wait))
         active = stack.enter_context(_open_active_view(layout))
@@ -140,78 +159,59 @@ def _list_checksums(manifest: Manifest) -> list[str]:
 # -- documents -----------------------------------------------------------------------------------------
 
 
-def _write_documents(
-    view: SnapshotView,
-    source: ImportSource,
-    folder: Path,
-    segment: str,
-    confirm: Callable[[], None],
-    prepare: Callable[[], object],
-) -> ImportResult:
+def _write_documents(task: _ImportTask, *, prepare: Callable[[], object]) -> ImportResult:
+    """Write `task.target`, with a helper process where that pays. `prepare` runs while the helper starts."""
     steps.reach("import.decode")
-    target = folder / "scip.sqlite"
     try:
-        with IndexFile(source.file) as file, _split_with_helper(view, source, file) as split:
+        with IndexFile(task.source.file) as file, _split_with_helper(task, file) as split:
             prepare()
-            chunk_table.load()  # while the helper starts
-            return _decode_and_write(split, file, view, source, target, segment, confirm)
+            chunk_table.load()
+            return _decode_and_write(task, file, split)
     except HelperLost:
-        target.unlink()
-    with IndexFile(source.file) as file:
-        return _decode_and_write(None, file, view, source, target, segment, confirm)
+        task.target.unlink()
+    with IndexFile(task.source.file) as file:
+        return _decode_and_write(task, file, None)
 
 
 @contextmanager
-def _split_with_helper(
-    view: SnapshotView, source: ImportSource, file: IndexFile
-) -> Iterator[SplitIndex | None]:
-    """A helper for a large file where there is a second core."""
+def _split_with_helper(task: _ImportTask, file: IndexFile) -> Iterator[SplitIndex | None]:
+    """A helper process for a large file, where there is a second core."""
+    source = task.source
     if source.repo is None or not parallel_read.is_worth_splitting(source.file):
         yield None
         return
     with parallel_read.start_helper() as helper:
         own_documents, helper_documents = parallel_read.split_halves(file, source.prefix)
-        stored_files, own_context = tuple(view.scip.paths), context_key(source.context)
-        blobs = dict(source.blobs)
         helper.send_task(
             HelperTask(
-                source.file,
-                source.prefix,
-                source.naming,
-                source.repo,
-                blobs,
-                stored_files,
-                own_context,
-                tuple(helper_documents),
+                file=source.file,
+                prefix=source.prefix,
+                naming=source.naming,
+                repo=source.repo,
+                blobs=dict(source.blobs),
+                stored_files=tuple(task.view.scip.paths),
+                context=task.context,
+                documents=tuple(helper_documents),
             )
         )
         yield SplitIndex(helper, own_documents)
 
 
-def _decode_and_write(
-    split: SplitIndex | None,
-    file: IndexFile,
-    view: SnapshotView,
-    source: ImportSource,
-    target: Path,
-    segment: str,
-    confirm: Callable[[], None],
-) -> ImportResult:
-    writer = ScipWriter(target, segment)
+def _decode_and_write(task: _ImportTask, file: IndexFile, split: SplitIndex | None) -> ImportResult:
+    writer = ScipWriter(task.target, task.segment_id)
     try:
-        decoded = _decode_index(split, view, source, file)
-        symbol_tables = [
-            decoded.symbols_by_name()
-        ]  # before the helper's documents: nothing is left to wait for after them
-        document_streams = [
-            scipfacts.pack_documents(decoded.documents()),
-            *([split.helper.receive_documents()] if split else []),
-        ]
-        document_paths = _write_changed(view, source, chain.from_iterable(document_streams), writer, confirm)
+        decoded = _decode_index(task, file, split)
+        # Before the documents: the helper is still at work then, and after its documents there is nothing to wait for.
+        symbol_tables = [decoded.symbols_by_name()]
+        documents = scipfacts.pack_documents(decoded.documents())
+        helper_documents = split.helper.receive_documents() if split else ()
+        document_paths = _write_changed(task, chain(documents, helper_documents), writer)
         written_count = writer.files
-        hidden_count = _hide_removed(view, source, document_paths, writer)
+        hidden_count = _hide_removed(task, document_paths, writer)
         steps.reach("import.write")
-        externals = ((value, _pack_external(description)) for value, _, description in decoded.externals())
+        externals = (
+            (value, describe.pack_external(description)) for value, _, description in decoded.externals()
+        )
         if split is not None:
             symbol_tables.append(split.helper.symbols)
         writer.finish(symbol_tables, externals)
@@ -219,68 +219,55 @@ def _decode_and_write(
         writer.abandon()
         raise
     if not written_count and not hidden_count:
-        target.unlink()  # nothing changed: only the manifest says so
+        task.target.unlink()  # nothing changed: the new snapshot differs in its manifest only
     summary = decoded.summary
     if split is not None:
         summary.add(split.helper.summary)
-    counts = (summary.occurrences, summary.demoted, summary.repaired, summary.unresolved)
     return ImportResult(
-        "",
-        len(document_paths),
-        written_count,
-        hidden_count,
-        len(document_paths) - written_count,
-        *counts,
-        tuple(summary.rejected),
+        snapshot_id="",  # known after the publish
+        documents=len(document_paths),
+        written=written_count,
+        buried=hidden_count,
+        unchanged=len(document_paths) - written_count,
+        occurrences=summary.occurrences,
+        demoted=summary.demoted,
+        repaired=summary.repaired,
+        unresolved=summary.unresolved,
+        rejected=tuple(summary.rejected),
     )
 
 
-def _decode_index(
-    split: SplitIndex | None, view: SnapshotView, source: ImportSource, file: IndexFile
-) -> DecodedIndex:
-    store_defines = parallel_read.defined_elsewhere_check(view.scip, context_key(source.context))
-    document_numbers, exchange_defined = (
-        (split.own_documents, split.helper.exchange_defined) if split is not None else (None, None)
-    )
+def _decode_index(task: _ImportTask, file: IndexFile, split: SplitIndex | None) -> DecodedIndex:
     return DecodedIndex(
         file,
-        source.read,
-        prefix=source.prefix,
-        store_defines=store_defines,
-        naming=source.naming,
-        document_numbers=document_numbers,
-        exchange_defined=exchange_defined,
+        task.source.read,
+        prefix=task.source.prefix,
+        store_defines=parallel_read.defined_elsewhere_check(task.view.scip, task.context),
+        naming=task.source.naming,
+        document_numbers=split.own_documents if split else None,
+        exchange_defined=split.helper.exchange_defined if split else None,
     )
 
 
-def _write_changed(
-    view: SnapshotView,
-    source: ImportSource,
-    documents: Iterable[StorableDocument],
-    writer: ScipWriter,
-    confirm: Callable[[], None],
-) -> set[str]:
-    """Write the documents that differ from the stored ones; the paths that have a document."""
+def _write_changed(task: _ImportTask, documents: Iterable[StorableDocument], writer: ScipWriter) -> set[str]:
+    """Write the documents that differ from the stored ones. Returns the paths of all documents in scope."""
+    source, key = task.source, task.context
     document_paths: set[str] = set()
-    key = context_key(source.context)
     for document in documents:
         packed = document.packed
         if len(document_paths) % _DOCUMENTS_PER_CHECK == 0:
-            confirm()
-        stored_document = view.scip.find_document(packed.path)
-        # What is stored already may mean something else now, because of what is in scope: `clean` would lie of it.
-        belongs_here = stored_document is not None and stored_document.context == key
-        if not belongs_here and not lattice.selects(source.scope, packed.path):
+            task.confirm()
+        stored = task.view.scip.find_document(packed.path)
+        # A stored document of this context is always compared, even outside the scope: its symbols may resolve
+        # differently now, and its file would wrongly count as clean.
+        belongs_here = stored is not None and stored.context == key
+        if not belongs_here and not refresh_scope.selects(source.scope, packed.path):
             continue
         document_paths.add(packed.path)
         blob = source.blobs[packed.path]
-        if stored_document is not None and (
-            stored_document.blob,
-            stored_document.context,
-            stored_document.digest,
-        ) == (blob, key, packed.digest):
+        if stored is not None and (stored.blob, stored.context, stored.digest) == (blob, key, packed.digest):
             continue
-        record = view.record(packed.path)
+        record = task.view.record(packed.path)
         syntax = record.interface_hash if record is not None and record.content == blob else ""
         writer.add(document, blob=blob, context=key, syntax=syntax)
     if not document_paths and source.scope is None:
@@ -288,27 +275,18 @@ def _write_changed(
     return document_paths
 
 
-def _hide_removed(
-    view: SnapshotView, source: ImportSource, document_paths: set[str], writer: ScipWriter
-) -> int:
-    """Hide documents of the context that this run no longer gives."""
-    key = context_key(source.context)
+def _hide_removed(task: _ImportTask, document_paths: set[str], writer: ScipWriter) -> int:
+    """Write a tombstone for each stored document of the context, within the scope, that this run does not give."""
     removed_paths = [
-        head.path
-        for head in view.scip.documents()
-        if head.context == key
-        and head.path not in document_paths
-        and lattice.selects(source.scope, head.path)
+        header.path
+        for header in task.view.scip.documents()
+        if header.context == task.context
+        and header.path not in document_paths
+        and refresh_scope.selects(task.source.scope, header.path)
     ]
     for path in sorted(removed_paths):
-        writer.add_tombstone(path, key)
+        writer.add_tombstone(path, task.context)
     return len(removed_paths)
-
-
-def _pack_external(description: Description) -> bytes:
-    return "\0".join(
-        (description.kind, description.name, description.signature, description.documentation[:600])
-    ).encode()
 
 
 # -- publishing ----------------------------------------------------------------------------------------
@@ -317,7 +295,9 @@ def _pack_external(description: Description) -> bytes:
 def stage(
     active: SnapshotView, folder: Path, writer: SegmentWriter, snapshot_id: str
 ) -> publish.StagedSnapshot:
-    """Beside the documents: a table with the marker, the parent's words and overlay."""
+    """Stage what a snapshot needs beside its documents: a table with the completion marker, and copies of the parent's
+    lexical index and overlay.
+    """
     payload = dict(active.read_marker() or {}) | {"runId": snapshot_id, "completedAt": state_file.now()}
     steps.reach("publish.chunks")
     writer.write_table(payload)
@@ -356,7 +336,7 @@ def _replace_entry(active: Manifest, entry: Mapping[str, Any]) -> ManifestEntrie
 def make_composer(
     active: Manifest, txn: str, epoch: int, entries: ManifestEntries
 ) -> publish.ComposeManifest:
-    """The active manifest with one more segment; `entries` say what was imported."""
+    """Composes the active manifest with one more segment; `entries` describe the imports of all contexts."""
 
     def compose(
         segments: tuple[Segment, ...], lexical: tuple[Artifact, ...], overlay_artifact: Artifact

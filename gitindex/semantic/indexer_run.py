@@ -1,9 +1,9 @@
-"""Runs one indexer over one context and believes the result only when four things agree (SE-2).
+"""Runs one indexer over one context and accepts the result only when four checks pass (SE-2).
 
-Exit code, at least one document, coverage of the tracked files, and the log. Tools fail silently in all the
-other ways: no documents with exit 0, a heap that ran out after writing a header, paths relative to some other
-root. Each such way has a name (`Diagnosis`). A file that crashes scip-python is left out and the run repeated,
-a few times, and reported.
+The checks: the exit code, the log, at least one document, and coverage of the tracked files. One alone is not
+enough, because tools fail silently: exit 0 without documents, a heap that ran out after the header was written, paths
+relative to another root. Each failure has a name (`Diagnosis`). A file that crashes scip-python is excluded and the
+run repeated, for at most MAX_EXCLUDED files; the result lists them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gitindex.semantic.indexers.adapter import (
     Program,
     keep_absolute_entries,
 )
-from gitindex.semantic.process import Caps, ProcessResult
+from gitindex.semantic.process import Caps, ProcessResult, StopReason
 
 MAX_EXCLUDED = 5
 _KEY_VARIABLE, _KEY_FILE_VARIABLE = "GITINDEX_SIGNING_KEY", "GITINDEX_SIGNING_KEY_FILE"
@@ -36,11 +36,11 @@ _OUT_OF_HEAP = re.compile(
     r"heap out of memory|Reached heap limit|OutOfMemoryError|std::bad_alloc|memory allocation of \d+ bytes failed"
 )
 _STOP_DIAGNOSES = {
-    "time": (Diagnosis.TIMED_OUT, "took longer than its time cap"),
-    "memory": (Diagnosis.OUT_OF_MEMORY, "used more memory than its cap"),
-    "output": (Diagnosis.OUTPUT_TOO_LARGE, "wrote more than its output cap"),
-    "log": (Diagnosis.OUTPUT_TOO_LARGE, "printed more than its log cap"),
-    "cancelled": (Diagnosis.CANCELLED, "was cancelled"),
+    StopReason.TIME: (Diagnosis.TIMED_OUT, "took longer than its time cap"),
+    StopReason.MEMORY: (Diagnosis.OUT_OF_MEMORY, "used more memory than its cap"),
+    StopReason.OUTPUT: (Diagnosis.OUTPUT_TOO_LARGE, "wrote more than its output cap"),
+    StopReason.LOG: (Diagnosis.OUTPUT_TOO_LARGE, "printed more than its log cap"),
+    StopReason.CANCELLED: (Diagnosis.CANCELLED, "was cancelled"),
 }
 
 
@@ -96,8 +96,10 @@ def locate_program(indexer: Indexer, settings: IndexerSettings) -> Program:
 
 
 def _check_keys(settings: IndexerSettings) -> None:
-    """An indexer reads hostile input and may run project code. What is in our environment is in that of the shell that
-    started us as well, where any process of the user can read it; a key file is safe from the tools themselves only.
+    """Refuse to run an indexer that could read a signing key: it reads hostile input and may run project code.
+
+    A key in our environment is in that of the parent shell as well, where any process of the user can read it. A key
+    file is out of reach of the tools themselves, but not of project code.
     """
     names = [_KEY_VARIABLE] + ([_KEY_FILE_VARIABLE] if settings.allow_project_code else [])
     exposed = [name for name in names if settings.environment.get(name)]
@@ -109,7 +111,7 @@ def _check_keys(settings: IndexerSettings) -> None:
 
 
 def query_version(indexer: Indexer, program: Program, settings: IndexerSettings, work: Path) -> str:
-    """The tool's version, "" when it does not say."""
+    """The tool's version, "" when its output has none."""
     if program.version:
         return program.version
     caps = replace(settings.caps, seconds=min(60.0, settings.caps.seconds))
@@ -128,7 +130,10 @@ def query_version(indexer: Indexer, program: Program, settings: IndexerSettings,
 def index(
     indexer: Indexer, run: IndexerRun, settings: IndexerSettings, alive: Callable[[], bool] = lambda: True
 ) -> IndexerResult:
-    """Raises IndexerFailure, whose `diagnosis` names what went wrong; `detail["retry"]` when trying again may help."""
+    """Run the tool until its output is accepted.
+
+    Raises IndexerFailure, whose `diagnosis` names what went wrong; `detail["retry"]` is set when a retry may help.
+    """
     program = locate_program(indexer, settings)
     version = query_version(indexer, program, settings, run.work)
     run = replace(run, memory_bytes=settings.caps.memory_bytes)
@@ -188,17 +193,17 @@ def _accept_output(indexer: Indexer, version: str, run: IndexerRun, outcome: Pro
         message = f"described {len(covered)} of {len(owned)} tracked files"
         raise _make_failure(Diagnosis.LOW_COVERAGE, indexer, message, outcome)
     return IndexerResult(
-        run.output,
-        indexer.name,
-        version,
-        prefix,
-        document_count,
-        len(covered),
-        tuple(sorted(owned - covered)),
-        run.excluded,
-        tuple(indexer.find_remarks(outcome.log)),
-        outcome.seconds,
-        outcome.peak_bytes,
+        output=run.output,
+        tool=indexer.name,
+        version=version,
+        prefix=prefix,
+        documents=document_count,
+        covered=len(covered),
+        uncovered=tuple(sorted(owned - covered)),
+        excluded=run.excluded,
+        remarks=tuple(indexer.find_remarks(outcome.log)),
+        seconds=outcome.seconds,
+        peak_bytes=outcome.peak_bytes,
     )
 
 
@@ -224,13 +229,13 @@ def _make_failure(
         hint="gitindex jobs --json",
         tool=indexer.name,
         log="\n".join(lines[-30:]),
-        # A signal may be somebody else's doing (an OOM killer, a shutdown); an exit code will repeat itself.
+        # A signal may come from outside (an OOM killer, a shutdown); the same exit code would come again.
         retry=diagnosis is Diagnosis.CRASHED and outcome.exit_code < 0,
     )
 
 
 def find_prefix(project_root: str, run: IndexerRun) -> str:
-    """Where document paths start, from the index's own metadata; the context root when that says nothing usable."""
+    """The directory that document paths are relative to: from the index's metadata, else the context root."""
     path = unquote(urlsplit(project_root).path).rstrip("/")
     if path == str(run.checkout):
         return ""
@@ -239,6 +244,6 @@ def find_prefix(project_root: str, run: IndexerRun) -> str:
 
 
 def document_path(prefix: str, raw: bytes) -> str:
-    """A document's path key as `decode` will form it; "" when it lies outside."""
+    """A document's path key as `decode` will form it; "" for a path outside the repository."""
     text = posixpath.normpath(posixpath.join(prefix, raw.decode("utf-8", "replace")))
     return "" if text.startswith(("/", "../")) or text == ".." else text

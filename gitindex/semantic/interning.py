@@ -1,8 +1,8 @@
-"""Symbols of one SCIP file as small integers, and what only the whole file can tell about them.
+"""Numbers for the symbols of one SCIP file, and facts about them that need the whole file.
 
-Globals get numbers from 0, locals negative ones (their text means something within one document only). After
-the first pass `SymbolResolver` knows what is defined, here and by whoever read the rest of the file, and what the
-project's own packages are; a `SymbolTable` replaces their versions and hashes every symbol.
+Global symbols get numbers from 0, locals negative ones (a local's text has a meaning within one document only). After
+the first pass `SymbolResolver` has the definitions of the whole file, those of the helper's half included, and the
+project's own packages. `SymbolTable` replaces the versions of those packages and hashes every symbol.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLAIN_HEAD = re.compile(rb"(?:[^ ]+ ){4}(?=.)", re.DOTALL)
 
 
 class _SymbolIds(dict[bytes, int]):
-    """Numbers a symbol when it is first seen, so that a batch is one `map` over `__getitem__`."""
+    """Numbers a symbol at its first lookup, so that a batch of symbols is one `map` over `__getitem__`."""
 
     def __init__(self, owner: Interner) -> None:
         super().__init__({b"": Interner.EMPTY})
@@ -36,12 +36,12 @@ class _SymbolIds(dict[bytes, int]):
 
 
 class Interner:
-    EMPTY = -1  # an occurrence without a symbol: syntax highlighting, nothing to index
+    EMPTY = -1  # an occurrence without a symbol: syntax highlighting, which is not indexed
 
     def __init__(self) -> None:
         self.ids = _SymbolIds(self)
         self.strings: list[bytes] = []
-        self.names: list[bytes] = []  # last descriptor's name, compared with the text of every occurrence
+        self.names: list[bytes] = []  # of the last descriptors; compared with the text of every occurrence
         self._heads: list[bytes] = []
         self.local_count = 0
 
@@ -57,23 +57,23 @@ class Interner:
         return parse_last_descriptor(self.strings[number])
 
     def heads(self) -> list[bytes]:
-        """Of each global symbol what stands before its descriptors."""
+        """The part of each global symbol before its descriptors."""
         self._heads += [_extract_head(symbol) for symbol in self.strings[len(self._heads) :]]
         return self._heads
 
 
 class DefinedSymbols(NamedTuple):
-    """What a file, or a share of its documents, defines."""
+    """The definitions of a file, or of one half of its documents."""
 
     defined: frozenset[bytes]  # global symbols
-    packages: frozenset[bytes]  # the project's own: those of the definitions, without version
+    packages: frozenset[bytes]  # of these symbols, without version: the project's own packages
 
     def __or__(self, other: DefinedSymbols) -> DefinedSymbols:
         return DefinedSymbols(self.defined | other.defined, self.packages | other.packages)
 
 
 def collect_defined(interner: Interner, numbers: Iterable[int]) -> DefinedSymbols:
-    """From the numbers of defined symbols."""
+    """`numbers` are those of the defined symbols."""
     numbers, heads = list(numbers), interner.heads()
     defined = frozenset([interner.strings[number] for number in numbers])
     return DefinedSymbols(
@@ -82,10 +82,10 @@ def collect_defined(interner: Interner, numbers: Iterable[int]) -> DefinedSymbol
 
 
 class SymbolResolver:
-    """What only the whole file and the store can tell about a symbol.
+    """Facts about symbols that need the whole file and the store.
 
-    `described`: symbols of other packages the file documents; `store_defines`: whether the store defines a symbol
-    (by hash) that this file only mentions; `naming`: what the packages of the repository are called.
+    `external_symbols`: symbols of other packages that the file describes; `store_defines`: whether the store defines a
+    symbol (by hash) that this file only refers to; `naming`: the names of the repository's packages.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class SymbolResolver:
         return _extract_package(head) in self._defined.packages
 
     def normalize_head(self, head: bytes) -> bytes:
-        """Everything before the descriptors, with the version of an own package replaced."""
+        """A head with the version of an own package replaced."""
         normalized = self._normalized_heads.get(head)
         if normalized is None:
             normalized = self._normalized_heads[head] = self._compute_head(head)
@@ -133,7 +133,7 @@ class SymbolResolver:
         return symbol if normalized is head else normalized + symbol[len(head) :]
 
     def find_sibling(self, number: int, text: bytes) -> int | None:
-        """The defined or described symbol next to `number` whose name is the text found in the file."""
+        """The symbol beside `number` whose name is the text in the file, if anything defines or describes it."""
         symbol, last_descriptor = self._interner.strings[number], self._interner.last_descriptor_of(number)
         if last_descriptor is None or last_descriptor.suffix in ("parameter", "type_parameter"):
             return None
@@ -149,7 +149,7 @@ class SymbolResolver:
 
 
 class SymbolTable:
-    """Every interned global symbol by number: its normal name and hash. Made when no more are coming."""
+    """Normalized name and hash of every interned global symbol, by number. Built after the last symbol is interned."""
 
     def __init__(self, interner: Interner, resolver: SymbolResolver) -> None:
         self._interner, self._resolver = interner, resolver
@@ -162,7 +162,7 @@ class SymbolTable:
                 for symbol, head in zip(strings, heads, strict=True)
             ]
         self.hashes: npt.NDArray[np.int64] = np.frombuffer(symbol_grammar.hash_all(self.names), "<i8")
-        # Ascending by hash: files number their symbols by it.
+        # Documents number their global symbols in ascending order of hash.
         self.sorted_hashes = np.unique(self.hashes)
         self.rank = np.searchsorted(self.sorted_hashes, self.hashes)
         own_heads = {head for head in normalized_heads if resolver.owns(head)}
@@ -191,9 +191,10 @@ def _extract_head(symbol: bytes) -> bytes:
     if plain_head := _PLAIN_HEAD.match(symbol):
         return plain_head[0]
     parts = symbol_grammar.split_version(symbol)
-    return symbol if parts is None else parts[0] + parts[1] + b" "
+    return symbol if parts is None else parts.package + parts.version + b" "
 
 
 def _extract_package(head: bytes) -> bytes:
+    """Scheme, manager and package, with the space before the version."""
     parts = symbol_grammar.split_version(head)
-    return head if parts is None else parts[0]
+    return head if parts is None else parts.package

@@ -2,17 +2,18 @@
 
 Invariants, kept by transactions and two partial unique indexes:
 - per context at most one job is queued and at most one runs;
-- for the same HEAD a request only ever widens: what was asked for stays covered by a queued, running or
-completed job; - only a change of HEAD supersedes;
-- a transition names the state it leaves, so of two contenders exactly one wins.
+- for the same HEAD a request only ever widens: what was asked for stays covered by a queued, running or completed job;
+- only a change of HEAD supersedes;
+- a transition names the status it leaves, so of two contenders exactly one wins.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from enum import StrEnum
 from typing import NamedTuple
 
-from gitindex.semantic import refresh_scope as lattice
+from gitindex.semantic import refresh_scope
 from gitindex.semantic.control_database import transaction
 from gitindex.semantic.refresh_scope import RefreshScope
 
@@ -20,10 +21,26 @@ MAX_ATTEMPTS = 3
 STALE_AFTER_SECONDS = 60.0
 
 
+class JobStatus(StrEnum):
+    """As stored; the schema of the control file lists the same words."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    SUPERSEDED = "superseded"
+    FAILED = "failed"
+
+
+class EnqueueOutcome(StrEnum):
+    CREATED = "created"  # a new job
+    WIDENED = "widened"  # the queued job covers more now
+    COVERED = "covered"  # a live job covered the request already
+
+
 class RefreshJob(NamedTuple):
     id: int
     context_id: int
-    status: str
+    status: JobStatus
     scope: RefreshScope | None
     reason: str
     head: str
@@ -33,12 +50,12 @@ class RefreshJob(NamedTuple):
     worker: str | None
     attempts: int
     superseded_reason: str | None
-    error: str | None
+    error: str | None  # the text of a `JobError`
 
 
 class EnqueueResult(NamedTuple):
     job_id: int
-    outcome: str  # created | widened | covered
+    outcome: EnqueueOutcome
     superseded: tuple[int, ...] = ()
 
 
@@ -51,31 +68,30 @@ def enqueue(
     *,
     reason: str = "",
 ) -> EnqueueResult:
-    """Ask for `scope` at `head`: covered by a job there is, by widening the queued one, or by a new one."""
+    """Request `scope` at `head`: a live job covers it, or the queued job is widened, or a new job is made."""
     with transaction(connection):
         superseded = _supersede_others(connection, head, now, context_id)
         live_jobs = {job.status: job for job in _select_live(connection, context_id)}
-        running, queued = live_jobs.get("running"), live_jobs.get("queued")
-        if running is not None and lattice.covers(running.scope, scope):
-            return EnqueueResult(running.id, "covered", superseded)
+        running, queued = live_jobs.get(JobStatus.RUNNING), live_jobs.get(JobStatus.QUEUED)
+        if running is not None and refresh_scope.covers(running.scope, scope):
+            return EnqueueResult(running.id, EnqueueOutcome.COVERED, superseded)
         if queued is None:
-            return EnqueueResult(
-                _insert(connection, context_id, scope, head, now, reason), "created", superseded
-            )
-        if lattice.covers(queued.scope, scope):
-            return EnqueueResult(queued.id, "covered", superseded)
-        _set_scope(connection, queued.id, lattice.merge(queued.scope, scope))
-        return EnqueueResult(queued.id, "widened", superseded)
+            job_id = _insert(connection, context_id, scope=scope, head=head, now=now, reason=reason)
+            return EnqueueResult(job_id, EnqueueOutcome.CREATED, superseded)
+        if refresh_scope.covers(queued.scope, scope):
+            return EnqueueResult(queued.id, EnqueueOutcome.COVERED, superseded)
+        _set_scope(connection, queued.id, refresh_scope.merge(queued.scope, scope))
+        return EnqueueResult(queued.id, EnqueueOutcome.WIDENED, superseded)
 
 
 def supersede_other_heads(connection: sqlite3.Connection, head: str, now: float) -> tuple[int, ...]:
-    """Supersede every live job of another HEAD; a running one learns of it when it wants to import."""
+    """Supersede every live job of another HEAD. The worker of a running one notices at its next heartbeat."""
     with transaction(connection):
         return _supersede_others(connection, head, now, None)
 
 
 def claim(connection: sqlite3.Connection, worker: str, now: float) -> RefreshJob | None:
-    """The oldest queued job whose context is idle becomes ours, or None."""
+    """Give the oldest queued job whose context has no running job to `worker`; None when there is no such job."""
     with transaction(connection):
         row = connection.execute(
             "UPDATE refresh_jobs SET status = 'running', worker = ?, started_at = ?, heartbeat_at = ?, "
@@ -89,7 +105,7 @@ def claim(connection: sqlite3.Connection, worker: str, now: float) -> RefreshJob
 
 
 def heartbeat(connection: sqlite3.Connection, job_id: int, worker: str, now: float) -> bool:
-    """False: the job is no longer ours to run (superseded, or given to somebody else)."""
+    """False when the job no longer runs for this worker: superseded, or given to another one."""
     cursor = connection.execute(
         "UPDATE refresh_jobs SET heartbeat_at = ? WHERE id = ? AND worker = ? AND status = 'running'",
         (now, job_id, worker),
@@ -100,7 +116,7 @@ def heartbeat(connection: sqlite3.Connection, job_id: int, worker: str, now: flo
 def recover(
     connection: sqlite3.Connection, now: float, *, stale_after: float = STALE_AFTER_SECONDS
 ) -> tuple[int, ...]:
-    """Give jobs of dead workers another chance, up to the cap. Returns the ids touched."""
+    """Queue the jobs of dead workers again, or fail them after MAX_ATTEMPTS. Returns their ids."""
     with transaction(connection):
         rows = connection.execute(
             "SELECT * FROM refresh_jobs WHERE status = 'running' AND heartbeat_at < ? ORDER BY id",
@@ -112,9 +128,9 @@ def recover(
 
 
 def complete(connection: sqlite3.Connection, job: RefreshJob, now: float) -> bool:
-    """Only after the import is published. False when the job was taken from us meanwhile."""
+    """Call it only after the publish. False when the job is no longer running for its worker."""
     with transaction(connection):
-        finished = _finish(connection, job, "completed", now)
+        finished = _finish(connection, job, JobStatus.COMPLETED, now)
         if finished:
             connection.execute(
                 "UPDATE contexts SET refreshed_at = ?, refreshed_head = ? WHERE id = ?",
@@ -125,16 +141,16 @@ def complete(connection: sqlite3.Connection, job: RefreshJob, now: float) -> boo
 
 def supersede(connection: sqlite3.Connection, job: RefreshJob, reason: str, now: float) -> bool:
     with transaction(connection):
-        return _finish(connection, job, "superseded", now, superseded_reason=reason)
+        return _finish(connection, job, JobStatus.SUPERSEDED, now, superseded_reason=reason)
 
 
 def fail(connection: sqlite3.Connection, job: RefreshJob, error: str, now: float, *, retry: bool) -> bool:
-    """`retry`: another attempt may help; it happens while attempts are left."""
+    """Fail a running job, or queue it again when `retry` says that may help and attempts are left."""
     with transaction(connection):
         if not retry:
-            return _finish(connection, job, "failed", now, error=error)
+            return _finish(connection, job, JobStatus.FAILED, now, error=error)
         current = get(connection, job.id)
-        if current is None or current.status != "running" or current.worker != job.worker:
+        if current is None or current.status is not JobStatus.RUNNING or current.worker != job.worker:
             return False
         _requeue_or_fail(connection, current, error, now)
         return True
@@ -176,6 +192,7 @@ def _supersede_others(
 def _insert(
     connection: sqlite3.Connection,
     context_id: int,
+    *,
     scope: RefreshScope | None,
     head: str,
     now: float,
@@ -184,22 +201,21 @@ def _insert(
     cursor = connection.execute(
         "INSERT INTO refresh_jobs (context_id, status, scope, trigger_reason, head_at_enqueue, created_at) "
         "VALUES (?, 'queued', ?, ?, ?, ?)",
-        (context_id, lattice.to_json(scope), reason, head, now),
+        (context_id, refresh_scope.to_json(scope), reason, head, now),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
 
 def _requeue_or_fail(connection: sqlite3.Connection, job: RefreshJob, error: str, now: float) -> None:
-    """Queue a running job again, or fail it for good; a queued successor takes over its scope."""
-    queued = next(
-        (other for other in _select_live(connection, job.context_id) if other.status == "queued"), None
-    )
+    """Queue a running job again, or fail it for good. A job already queued for the context takes over its scope."""
+    live_jobs = _select_live(connection, job.context_id)
+    queued = next((other for other in live_jobs if other.status is JobStatus.QUEUED), None)
     if job.attempts >= MAX_ATTEMPTS:
-        _finish(connection, job, "failed", now, error=f"{error} ({job.attempts} attempts)")
+        _finish(connection, job, JobStatus.FAILED, now, error=f"{error} ({job.attempts} attempts)")
     elif queued is not None:
-        _finish(connection, job, "failed", now, error=f"{error}; job {queued.id} covers it")
-        _set_scope(connection, queued.id, lattice.merge(queued.scope, job.scope), job.attempts)
+        _finish(connection, job, JobStatus.FAILED, now, error=f"{error}; job {queued.id} covers it")
+        _set_scope(connection, queued.id, refresh_scope.merge(queued.scope, job.scope), job.attempts)
     else:
         connection.execute(
             "UPDATE refresh_jobs SET status = 'queued', worker = NULL, error = ? WHERE id = ?",
@@ -212,14 +228,14 @@ def _set_scope(
 ) -> None:
     connection.execute(
         "UPDATE refresh_jobs SET scope = ?, attempts = max(attempts, ?) WHERE id = ?",
-        (lattice.to_json(scope), attempts, job_id),
+        (refresh_scope.to_json(scope), attempts, job_id),
     )
 
 
 def _finish(
     connection: sqlite3.Connection,
     job: RefreshJob,
-    status: str,
+    status: JobStatus,
     now: float,
     *,
     error: str | None = None,
@@ -228,24 +244,24 @@ def _finish(
     cursor = connection.execute(
         "UPDATE refresh_jobs SET status = ?, finished_at = ?, error = ?, superseded_reason = ? "
         "WHERE id = ? AND status = 'running' AND worker IS ?",
-        (status, now, error, superseded_reason, job.id, job.worker),
+        (status.value, now, error, superseded_reason, job.id, job.worker),
     )
     return cursor.rowcount == 1
 
 
 def _job_from_row(row: sqlite3.Row) -> RefreshJob:
     return RefreshJob(
-        row["id"],
-        row["context_id"],
-        row["status"],
-        lattice.from_json(row["scope"]),
-        row["trigger_reason"],
-        row["head_at_enqueue"],
-        row["created_at"],
-        row["started_at"],
-        row["finished_at"],
-        row["worker"],
-        row["attempts"],
-        row["superseded_reason"],
-        row["error"],
+        id=row["id"],
+        context_id=row["context_id"],
+        status=JobStatus(row["status"]),
+        scope=refresh_scope.from_json(row["scope"]),
+        reason=row["trigger_reason"],
+        head=row["head_at_enqueue"],
+        created_at=row["created_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        worker=row["worker"],
+        attempts=row["attempts"],
+        superseded_reason=row["superseded_reason"],
+        error=row["error"],
     )

@@ -1,8 +1,8 @@
-"""One refresh job from claim to completion, in the order that keeps its promises (SE-3).
+"""Runs one refresh job from claim to completion (SE-3).
 
-claim → run the indexer → read HEAD afresh → import and publish → completed. The output of a job whose HEAD
-moved, or that was taken from us, is discarded; `completed` is written only after the publish returned. What
-happens inside the steps is the caller's: this module owns their order.
+claim → run the indexer → read HEAD again → import and publish → completed. The output of a job whose HEAD moved, or
+that another worker took over, is discarded; `completed` is written only after the publish returned. The caller
+defines the steps (`Steps`); this module defines their order.
 """
 
 from __future__ import annotations
@@ -14,28 +14,29 @@ from typing import Generic, TypeVar
 
 from gitindex.errors import ExactFactsError
 from gitindex.semantic import job_queue
+from gitindex.semantic.job_error import JobError
 from gitindex.semantic.job_queue import RefreshJob
 
 Output = TypeVar("Output")
-_MAX_LOG = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class Steps(Generic[Output]):
-    """The parts of a job. `alive` given to `run` tells whether to go on and must be asked now and then."""
+    """The parts of a job. `run` must call the function it is given every few seconds and stop when that returns False.
+
+    `publish` calls the function it is given last before the swap, and raises NoLongerCurrent when that returns False.
+    """
 
     run: Callable[[RefreshJob, Callable[[], bool]], Output]
     read_head: Callable[[], str]
-    publish: Callable[
-        [RefreshJob, Output, Callable[[], bool]], None
-    ]  # asks `still current?` last before the swap
+    publish: Callable[[RefreshJob, Output, Callable[[], bool]], None]
     discard: Callable[[Output], None]
     clock: Callable[[], float]
-    on_step: Callable[[str], None] = lambda _: None  # named steps, for tests that kill here
+    on_step: Callable[[str], None] = lambda _: None  # with the step's name; tests kill the process there
 
 
 class NoLongerCurrent(ExactFactsError):
-    """Raised by `publish` when `still current?` said no: nothing was made visible."""
+    """Raised by `Steps.publish` when the job is no longer current: nothing was published."""
 
     code = "superseded"
 
@@ -50,7 +51,7 @@ def run_next(connection: sqlite3.Connection, worker: str, steps: Steps[Output]) 
     try:
         output = steps.run(job, lambda: job_queue.heartbeat(connection, job.id, worker, steps.clock()))
     except ExactFactsError as error:
-        job_queue.fail(connection, job, _format_error(error), steps.clock(), retry=_is_retryable(error))
+        _fail(connection, job, error, steps.clock())
         return job_queue.get(connection, job.id)
     steps.on_step("indexed")
     try:
@@ -74,7 +75,7 @@ def _import_output(
     except NoLongerCurrent:
         return
     except ExactFactsError as error:
-        job_queue.fail(connection, job, _format_error(error), steps.clock(), retry=_is_retryable(error))
+        _fail(connection, job, error, steps.clock())
         return
     steps.on_step("published")
     job_queue.complete(connection, job, steps.clock())
@@ -82,7 +83,7 @@ def _import_output(
 
 
 def _confirm_current(connection: sqlite3.Connection, job: RefreshJob, steps: Steps[Output]) -> bool:
-    """Ours, running, and about the commit HEAD names at this moment; else the job ends here as superseded."""
+    """Whether the job is still ours and HEAD still names its commit. Supersedes the job when HEAD moved."""
     if not job_queue.heartbeat(connection, job.id, job.worker or "", steps.clock()):
         return False
     if steps.read_head() == job.head:
@@ -91,13 +92,7 @@ def _confirm_current(connection: sqlite3.Connection, job: RefreshJob, steps: Ste
     return False
 
 
-def _is_retryable(error: ExactFactsError) -> bool:
-    """Another attempt: whoever raised the error says so."""
-    return bool(error.detail.get("retry", False))
-
-
-def _format_error(error: ExactFactsError) -> str:
-    """What the job's row keeps: the diagnosis, the message, the end of the tool's log."""
-    name = error.detail.get("diagnosis") or error.code
-    log = str(error.detail.get("log") or "")[-_MAX_LOG:]
-    return f"{name}: {error.message}" + (f"\n{log}" if log else "")
+def _fail(connection: sqlite3.Connection, job: RefreshJob, error: ExactFactsError, now: float) -> None:
+    """Whoever raised the error decides by `retry` whether another attempt may help."""
+    retry = bool(error.detail.get("retry", False))
+    job_queue.fail(connection, job, JobError.from_exception(error).to_text(), now, retry=retry)

@@ -1,8 +1,8 @@
-"""May this set of files be edited on the strength of the index (SE-6)? Pure.
+"""The edit gate: may these files be edited on the strength of exact facts (SE-6)? Pure.
 
-clean + certain → allowed; clean + ambiguous → needs_decision, unless the same question was decided at this
-HEAD with the same file contents; everything else → blocked, with a witness packet per file: which, why, what
-clears it.
+All files clean and certain: allowed. Clean but ambiguous: needs_decision, unless the same question was decided at this
+HEAD with the same file contents. Everything else: blocked, with a witness per file that names the file, the reason and
+the command that resolves it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Witness(NamedTuple):
     freshness: str
     certainty: str
     reason: str
-    because: str  # the dependency at fault, "" when it is the file itself
-    command: str  # clears it
+    because: str  # the dependency that changed, "" when it is the file itself
+    command: str  # resolves it
 
 
 class Decision(NamedTuple):
-    """An answer given before, and what it rested on."""
+    """A stored answer to a question, and the state in which it was given."""
 
     signature: str
     head: str
@@ -51,9 +51,9 @@ class Decision(NamedTuple):
 class Verdict:
     gate: str
     witnesses: tuple[Witness, ...] = ()
-    ambiguous: tuple[str, ...] = ()  # files a decision is needed for
-    signature: str = ""  # of the question, when one is asked or was answered
-    decision: Decision | None = None  # the replayed answer
+    ambiguous: tuple[str, ...] = ()  # files that need a decision
+    signature: str = ""  # of the question, when there is one
+    decision: Decision | None = None  # the stored answer that applies again
 
 
 FindDecision = Callable[[str, str], Decision | None]  # (signature, head)
@@ -66,7 +66,7 @@ def check_edit(
     head: str,
     find_decision: FindDecision | None = None,
 ) -> Verdict:
-    """The gate for editing all of `paths` together."""
+    """The verdict on editing all of `paths` together."""
     sorted_paths = sorted(set(paths))
     unclean_paths = [path for path in sorted_paths if states[path].freshness is not Freshness.CLEAN]
     witnesses = tuple(make_witness(path, states[path]) for path in unclean_paths)
@@ -88,19 +88,24 @@ def make_witness(path: str, state: FileState) -> Witness:
     target = because or path
     reason = _REASONS[state.freshness] + (f": {because}" if because else "")
     command = f"gitindex refresh --wait --files {'-- ' * target.startswith('-')}{quote_argument(target)}"
-    return Witness(path, state.freshness.value, state.certainty.value, reason, because, command)
+    return Witness(
+        path=path,
+        freshness=state.freshness.value,
+        certainty=state.certainty.value,
+        reason=reason,
+        because=because,
+        command=command,
+    )
 
 
 def hash_question(ambiguity: Mapping[str, tuple[str, ...]]) -> str:
-    """Identity of a question: which files, which kinds of ambiguity. Not their contents: those are
-    compared.
-    """
+    """Identity of a question: its files and their kinds of ambiguity. File contents are compared separately."""
     value = {path: sorted(set(flags)) for path, flags in ambiguity.items()}
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def is_replayable(decision: Decision, question: str, head: str, hashes: Mapping[str, str]) -> bool:
-    """An old answer holds only for the same question, commit and bytes."""
+    """Whether a stored answer applies: only to the same question, commit and file contents."""
     return (
         decision.signature == question
         and decision.head == head

@@ -1,4 +1,4 @@
-"""Installed packages of a TypeScript project: which a `node_modules` directory holds. Reads names and versions only."""
+"""Lists the installed packages in a `node_modules` directory. Reads their names and versions only."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ DIRECTORY_NAME = "node_modules"
 
 
 def locate(directory: Path) -> Path:
-    """The `node_modules` a person means by itself or by the project that holds it. Raises UsageError for neither."""
+    """`directory` if it is a `node_modules`, else the `node_modules` in it. Raises UsageError when there is neither."""
     for path in (directory, directory / DIRECTORY_NAME):
-        if (
-            path.name == DIRECTORY_NAME and path.is_dir()
-        ):  # by any other name the compiler takes packages for sources
+        # Below any other name the compiler would take the packages for sources.
+        if path.name == DIRECTORY_NAME and path.is_dir():
             return Path(os.path.realpath(path))
     raise UsageError(
         f"no installed packages in {directory}", hint="npm install, then --node-modules node_modules"
@@ -26,12 +25,12 @@ def locate(directory: Path) -> Path:
 
 
 def list_packages(modules: Path) -> dict[str, Path]:
-    """name → directory. Links that leave `modules` are a monorepo's own packages: the checkout has its own."""
+    """name → directory. Skips links that leave `modules`: packages of a monorepo, which the checkout has too."""
     return {name: path for name, path in sorted(_iter_entries(modules)) if _is_inside(path, modules)}
 
 
 def hash_packages(modules: Path | None) -> str:
-    """Of names and versions; empty without a directory."""
+    """A hash of the names and versions; "" without a directory."""
     if modules is None:
         return ""
     listing = "\n".join(f"{name} {_read_version(path)}" for name, path in list_packages(modules).items())

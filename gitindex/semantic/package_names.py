@@ -1,7 +1,8 @@
-"""What the packages of one repository are called in symbols, so that its projects find each other (SE-7).
+"""Names for the packages of a repository in symbols, so that its projects refer to the same symbols (SE-7).
 
-Every project is indexed on its own. Within one, an indexer writes the package's version or, for a package without a
-name, nothing at all: the same definition would have several symbols, and different ones could share one.
+Every project is indexed on its own. An indexer writes a package's version into its symbols, and a package without a
+name has no name there either. Without common names one definition would have several symbols, and several definitions
+could have the same one.
 """
 
 from __future__ import annotations
@@ -14,17 +15,15 @@ from typing import NamedTuple
 from gitindex.semantic.contexts import Context
 
 _PACKAGE_FILE = "package.json"
-_NAMELESS = b"."  # SCIP's word for nothing
+_NAMELESS = b"."  # SCIP's placeholder for an empty field
 
 
 class Naming(NamedTuple):
-    """`own`: packages of the repository, whose versions say nothing. `nameless`: what one without a name is called."""
-
-    own: frozenset[bytes] = frozenset()
-    nameless: bytes = _NAMELESS
+    own: frozenset[bytes] = frozenset()  # the repository's packages, whose versions are ignored
+    nameless: bytes = _NAMELESS  # the name of a package without one
 
     def owns(self, package: bytes) -> bool:
-        """`package` is everything before the version: scheme, manager, name."""
+        """`package` is a `symbol_grammar.SplitSymbol.package`: scheme, manager, name, each with a space after it."""
         fields = package.split(b" ")
         return len(fields) == 4 and fields[2] in self.own
 
@@ -36,7 +35,7 @@ NAMELESS = Naming()
 
 
 def collect_naming(context: Context, paths: Iterable[str], read: Callable[[str], bytes | None]) -> Naming:
-    """For one context of a tree; only npm packages need it, other indexers are told what to call theirs."""
+    """The naming for one context of a tree. Only npm packages need one: other indexers get the name as an option."""
     if context.language != "typescript":
         return NAMELESS
     package_files = [
@@ -51,7 +50,7 @@ def collect_naming(context: Context, paths: Iterable[str], read: Callable[[str],
 
 
 def parse_package_name(package_json: bytes) -> str:
-    """Empty when it has none."""
+    """The name in a package.json, "" without one."""
     try:
         name = json.loads(package_json).get("name")
     except (ValueError, AttributeError):

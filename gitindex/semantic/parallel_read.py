@@ -1,8 +1,8 @@
-"""A large SCIP file is read by two processes: this one, and a helper that reads the documents from the middle on.
+"""Reads a large SCIP file in two processes: this one and a helper, which decodes the second half of the documents.
 
-Shares are cut by path, so documents of one path stay together and the helper's come after ours. Between their
-passes both tell each other what their documents define; what they make of their documents is then what one
-process alone would have made. A helper that dies is no failure: the caller starts again alone.
+The halves are cut by path, so documents of one path stay together and the helper's come after ours. Between their two
+passes both processes exchange the symbols that their documents define; the result is therefore the same as that of one
+process. When the helper dies, `HelperLost` is raised and the caller starts again alone.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from gitindex.view.exact_facts import ScipView
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-MIN_SPLIT_BYTES = 8 * 1024 * 1024  # bytes of an index below which starting a process costs more than it saves
+MIN_SPLIT_BYTES = 8 * 1024 * 1024  # for a smaller index, starting a process costs more than it saves
 _OWN_FRACTION = 0.5  # of the documents' bytes
-MESSAGE_TIMEOUT_SECONDS = 600.0  # seconds without a message: whatever takes longer was stopped
+MESSAGE_TIMEOUT_SECONDS = 600.0  # a helper that sends nothing for so long counts as lost
 _DOCUMENTS_PER_MESSAGE = 200
 
 
 class HelperLost(Exception):
-    """The other process ended before its work did."""
+    """The helper ended, or stopped sending, before its work was done."""
 
 
 class HelperTask(NamedTuple):
-    """What a helper needs to know to read its share."""
+    """Everything that a helper needs to decode its half."""
 
     file: Path
     prefix: str
     naming: Naming
     repo: Repo
     blobs: dict[str, str]
-    stored_files: tuple[Path, ...]  # scip files of the store, for symbols of other contexts
-    context: str
-    documents: tuple[int, ...]
+    stored_files: tuple[Path, ...]  # scip files of the snapshot, which define the symbols of other contexts
+    context: str  # `importer.context_key`
+    documents: tuple[int, ...]  # numbers of the helper's documents
 
 
 class HelperProcess:
@@ -66,29 +66,30 @@ class HelperProcess:
         self.summary: Summary
 
     def send_task(self, task: HelperTask) -> None:
-        """Returns at once: an order is larger than what a pipe holds, and the helper has yet to start up."""
+        """Sends from a thread: a task is larger than the buffer of a pipe, and the helper is still starting."""
         self._sender = Thread(target=self._send, args=(task,), daemon=True)
         self._sender.start()
 
     def exchange_defined(self, defined: DefinedSymbols) -> DefinedSymbols:
+        """Send the symbols that our documents define; returns those that all documents define."""
         helper_defined: DefinedSymbols = self._receive()
         self._send(defined)
         return helper_defined | defined
 
     def receive_documents(self) -> Iterator[StorableDocument]:
-        """Its documents; `symbols` and `summary` are there when they end."""
+        """The helper's documents. Sets `symbols` and `summary` after the last one."""
         while batch := self._receive():
             yield from batch
         self.symbols, self.summary = self._receive()
 
     def close(self) -> None:
-        """Only when the process is gone: that ends a message still under way."""
+        """Call it after the process has ended: only that ends a message still being sent."""
         if self._sender is not None:
             self._sender.join()
         self._connection.close()
 
     def _send(self, message: object) -> None:
-        with suppress(OSError):  # a helper that is gone is noticed by who waits for its answer
+        with suppress(OSError):  # when the helper is gone, the next `_receive` raises
             self._connection.send(message)
 
     def _receive(self) -> Any:
@@ -106,12 +107,15 @@ class SplitIndex(NamedTuple):
 
 
 def defined_elsewhere_check(stored: ScipView, context: str) -> Callable[[int], bool]:
-    """Whether another context's documents define a symbol."""
+    """A function that says, by hash, whether a stored document of another context defines a symbol."""
     return partial(stored.is_defined_outside, context=context)
 
 
 def split_halves(file: IndexFile, prefix: str) -> tuple[list[int], list[int]]:
-    """Numbers of the documents in order of path, cut near the middle of their bytes and never within a path."""
+    """The numbers of our documents and of the helper's, in order of path.
+
+    Cut near the middle of their bytes and never between documents of one path.
+    """
     spans = file.layout.documents
     ordered = sorted((_sort_key(file.read_path(span), prefix), number) for number, span in enumerate(spans))
     target_bytes = _OWN_FRACTION * sum(end - start for start, end in spans)
@@ -137,27 +141,28 @@ def is_worth_splitting(file: Path) -> bool:
 
 @contextmanager
 def start_helper() -> Iterator[HelperProcess]:
-    """A process that starts up while its order is still being written."""
+    """A helper process. It starts up while the caller still prepares its task."""
     from multiprocessing import get_context
 
-    # Forking a process with threads (Lance, heartbeat) is not safe.
+    # "spawn", because forking a process with threads (Lance, heartbeat) is not safe.
     spawn_context = get_context("spawn")
     parent_end, helper_end = spawn_context.Pipe()
     process = spawn_context.Process(target=_serve, args=(helper_end,), daemon=True)
     process.start()
-    helper_end.close()  # so that the helper's death is the end of the stream
+    helper_end.close()  # so that reading ends (EOF) when the helper dies
     helper_process = HelperProcess(parent_end)
     try:
         yield helper_process
     finally:
-        process.kill()  # one that was stopped would not hear anything milder
+        process.kill()  # SIGTERM does not reach a stopped process
         process.join()
         helper_process.close()
 
 
 def _serve(connection: Connection) -> None:
-    """The helper's whole life. A parent that is gone ends it at the next message; what goes wrong here goes
-    wrong again in the parent, which can tell somebody.
+    """Entry point of the helper. Exits with 1 on an error: the parent then decodes alone and reports the error itself.
+
+    When the parent is gone, the next message raises, which ends the helper as well.
     """
     try:
         with pause_gc():
@@ -183,9 +188,8 @@ def _read_half(connection: Connection, task: HelperTask) -> None:
             document_numbers=task.documents,
             exchange_defined=exchange_defined,
         )
-        documents = list(
-            scipfacts.pack_documents(decoded.documents())
-        )  # before the first message: the parent is busy
+        # All documents before the first message: the parent is still busy with its own.
+        documents = list(scipfacts.pack_documents(decoded.documents()))
         for start in range(0, len(documents), _DOCUMENTS_PER_MESSAGE):
             connection.send(documents[start : start + _DOCUMENTS_PER_MESSAGE])
         connection.send([])

@@ -1,9 +1,9 @@
-"""Runs one indexer as a child with caps on time, memory and output; nothing of it survives (SE-2).
+"""Runs one indexer as a child process with caps on time, memory and output (SE-2).
 
-The child leads a session of its own and the whole process group is killed at the end, however it ends: build
+The child leads a session of its own, and its whole process group is killed at the end, however it ends: build
 daemons do not outlive a job. Memory is measured, not limited: node reserves address space far beyond what it
 uses, so an address space limit would stop it at once. Standard output and error go to one capped log file.
-From the first run on, our own environment and memory are closed to other processes of the same user (RE-14).
+From the first run on, other processes of the same user cannot read our environment and memory (RE-14).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from gitindex.errors import ExactFactsError
@@ -24,6 +25,7 @@ from gitindex.errors import ExactFactsError
 _POLL_SECONDS = 0.05
 _LOG_TAIL_BYTES = 256 * 1024
 _PR_SET_DUMPABLE = 4
+_STAT_PGRP, _STAT_RSS = 2, 21  # places in /proc/PID/stat, counted after the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,21 @@ class Caps:
     log_bytes: int = 64 * 1024**2
 
 
+class StopReason(StrEnum):
+    """Why we killed a child."""
+
+    NONE = ""  # we did not
+    TIME = "time"
+    MEMORY = "memory"
+    OUTPUT = "output"
+    LOG = "log"
+    CANCELLED = "cancelled"
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
     exit_code: int  # negative: killed by that signal
-    stop_reason: str  # "" | time | memory | output | log | cancelled: why we killed it
+    stop_reason: StopReason
     log: str  # the end of what it printed
     seconds: float
     peak_bytes: int
@@ -53,12 +66,15 @@ def run(
     outputs: Sequence[Path] = (),
     alive: Callable[[], bool] = lambda: True,
 ) -> ProcessResult:
-    """Raises SemanticError when the program cannot be started at all."""
+    """`alive` is called all the time; the child is killed when it returns False.
+
+    Raises ExactFactsError when the program cannot be started at all.
+    """
     started = time.monotonic()
     forbid_inspection()
     with log.open("wb") as sink:
         child = _start(command, cwd, environment, sink.fileno())
-    monitor = _CapMonitor(child.pid, caps, outputs, log, alive, started)
+    monitor = _CapMonitor(group=child.pid, caps=caps, outputs=outputs, log=log, alive=alive, started=started)
     try:
         while child.poll() is None and not monitor.check_caps():
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -72,9 +88,9 @@ def run(
 
 
 def forbid_inspection() -> None:
-    """Where Linux allows it, `/proc/PID/environ` and `/proc/PID/mem` of this process are the system's alone."""
+    """On Linux, make `/proc/PID/environ` and `/proc/PID/mem` of this process readable by root only."""
     if sys.platform == "linux":
-        import ctypes  # late: only who runs an indexer needs it
+        import ctypes  # late: only runs of an indexer need it
 
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
@@ -97,7 +113,7 @@ def _start(
             f"cannot run {command[0]}: {error.strerror}", diagnosis="missing_tool"
         ) from error
     if hasattr(resource, "prlimit"):
-        with contextlib.suppress(OSError):  # gone already
+        with contextlib.suppress(OSError):  # the child has ended already
             resource.prlimit(child.pid, resource.RLIMIT_CORE, (0, 0))
     return child
 
@@ -105,6 +121,7 @@ def _start(
 class _CapMonitor:
     def __init__(
         self,
+        *,
         group: int,
         caps: Caps,
         outputs: Sequence[Path],
@@ -115,22 +132,22 @@ class _CapMonitor:
         self._group, self._caps, self._outputs, self._log = group, caps, outputs, log
         self._alive, self._started = alive, started
         self.peak = 0
-        self.stop_reason = ""
+        self.stop_reason = StopReason.NONE
 
     def check_caps(self) -> bool:
-        """Whether a cap is exceeded now; `stop_reason` says which."""
+        """Whether the child must be killed; sets `stop_reason`."""
         self.peak = max(self.peak, measure_group_memory(self._group))
         if time.monotonic() - self._started > self._caps.seconds:
-            self.stop_reason = "time"
+            self.stop_reason = StopReason.TIME
         elif self.peak > self._caps.memory_bytes:
-            self.stop_reason = "memory"
+            self.stop_reason = StopReason.MEMORY
         elif sum(map(_file_size, self._outputs)) > self._caps.output_bytes:
-            self.stop_reason = "output"
+            self.stop_reason = StopReason.OUTPUT
         elif _file_size(self._log) > self._caps.log_bytes:
-            self.stop_reason = "log"
+            self.stop_reason = StopReason.LOG
         elif not self._alive():
-            self.stop_reason = "cancelled"
-        return bool(self.stop_reason)
+            self.stop_reason = StopReason.CANCELLED
+        return self.stop_reason is not StopReason.NONE
 
 
 def measure_group_memory(group: int) -> int:
@@ -148,17 +165,18 @@ def measure_group_memory(group: int) -> int:
 def _measure_process_memory(stat: Path, group: int) -> int:
     try:
         text = stat.read_text("utf-8", "replace")
-    except OSError:  # ended meanwhile
+    except OSError:  # the process has ended
         return 0
-    fields = text.rpartition(")")[2].split()  # the name before may hold anything
-    if len(fields) < 22 or int(fields[2]) != group:
+    # proc(5): `pid (name) state ppid pgrp ... rss ...`; the name may contain spaces and parentheses.
+    fields = text.rpartition(")")[2].split()
+    if len(fields) <= _STAT_RSS or int(fields[_STAT_PGRP]) != group:
         return 0
-    return int(fields[21]) * resource.getpagesize()
+    return int(fields[_STAT_RSS]) * resource.getpagesize()
 
 
 def _measure_with_ps(group: int) -> int:
     listing = subprocess.run(["ps", "-axo", "pgid=,rss="], capture_output=True, check=False).stdout.decode()
-    rows = (line.split() for line in listing.splitlines())
+    rows = (line.split() for line in listing.splitlines())  # process group, KiB of resident memory
     return sum(int(row[1]) * 1024 for row in rows if len(row) == 2 and row[0] == str(group))
 
 

@@ -1,4 +1,4 @@
-"""A Python environment as scip-python wants it told: which installed package holds which files. Runs nothing of it."""
+"""The list of installed packages and their files that scip-python reads. Runs nothing of the environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gitindex.errors import UsageError
 
 
 def find_site_packages(environment: Path) -> Path:
-    """Where an environment keeps its packages. Raises UsageError for a directory that is none."""
+    """The site-packages of an environment. Raises UsageError for a directory that is not a Python environment."""
     directories = sorted(environment.glob("lib/python*/site-packages"))
     if not directories:
         raise UsageError(f"not a Python environment: {environment}", hint="--python-env .venv")
@@ -19,13 +19,13 @@ def find_site_packages(environment: Path) -> Path:
 
 
 def locate(environment: Path) -> Path:
-    """Looked at at once: a directory that is none is a mistake of the request, not of a job. Raises UsageError."""
+    """The resolved path. Checked before a job is queued, so that a wrong path is a usage error. Raises UsageError."""
     find_site_packages(environment)
     return environment.resolve()
 
 
 def describe_packages(environment: Path) -> bytes:
-    """The list of installed packages, as JSON; the same for the same packages."""
+    """The list of installed packages as JSON, sorted: the same bytes for the same packages."""
     packages = []
     for package in distributions(path=[str(find_site_packages(environment))]):
         name = package.metadata["Name"]
@@ -36,5 +36,5 @@ def describe_packages(environment: Path) -> bytes:
 
 
 def hash_packages(environment: Path | None) -> str:
-    """Of its packages; empty without an environment."""
+    """A hash of the installed packages; "" without an environment."""
     return hashlib.sha256(describe_packages(environment)).hexdigest() if environment else ""

@@ -1,7 +1,7 @@
-"""How much a refresh covers (SE-4). Pure; a lattice under `merge`, whose top is everything.
+"""The scope of a refresh: files, packages, or everything (SE-4). Pure.
 
-files ⊂ packages ⊂ full, and `changed_since` by earlier time. `None` is full, as in the stored form.
-A package is a directory of the repository and covers the files below it.
+Scopes form a lattice under `merge`; its top is `None`, which means everything, here and in the stored form. A package
+is a directory of the repository and covers the files below it. An earlier `changed_since` covers a later one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gitindex.errors import ExactFactsError
 
 @dataclass(frozen=True, slots=True)
 class RefreshScope:
-    """A union of its parts; sorted, without files that a package already covers."""
+    """The union of its parts. Canonical when the parts are sorted and no package covers another part."""
 
     files: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -24,12 +24,14 @@ class RefreshScope:
 def canonical_scope(
     files: tuple[str, ...] = (), packages: tuple[str, ...] = (), changed_since: float | None = None
 ) -> RefreshScope:
-    """The canonical scope of these parts."""
-    outer_packages = tuple(
-        sorted({p for p in packages if not any(_is_inside(p, q) for q in packages if q != p)})
-    )
-    loose_files = tuple(sorted({f for f in files if not any(_is_inside(f, p) for p in outer_packages)}))
-    return RefreshScope(loose_files, outer_packages, changed_since)
+    """The scope of these parts in its one canonical form: equal scopes compare equal."""
+    outer_packages = {
+        package
+        for package in packages
+        if not any(_is_inside(package, other) for other in packages if other != package)
+    }
+    loose_files = {file for file in files if not any(_is_inside(file, package) for package in outer_packages)}
+    return RefreshScope(tuple(sorted(loose_files)), tuple(sorted(outer_packages)), changed_since)
 
 
 def merge(a: RefreshScope | None, b: RefreshScope | None) -> RefreshScope | None:
@@ -41,13 +43,14 @@ def merge(a: RefreshScope | None, b: RefreshScope | None) -> RefreshScope | None
 
 
 def covers(wide: RefreshScope | None, narrow: RefreshScope | None) -> bool:
+    """Whether merging `narrow` into `wide` changes nothing."""
     return merge(wide, narrow) == (
         None if wide is None else canonical_scope(wide.files, wide.packages, wide.changed_since)
     )
 
 
 def selects(scope: RefreshScope | None, path: str, changed_at: float | None = None) -> bool:
-    """Whether a file lies in the scope; an unknown time of change counts as changed."""
+    """Whether a file is in the scope; a file whose time of change is unknown counts as changed."""
     if scope is None or path in scope.files or any(_is_inside(path, package) for package in scope.packages):
         return True
     if scope.changed_since is None:
@@ -56,7 +59,7 @@ def selects(scope: RefreshScope | None, path: str, changed_at: float | None = No
 
 
 def to_json(scope: RefreshScope | None) -> str | None:
-    """The stored form; None (SQL NULL) is full."""
+    """The stored form; None (SQL NULL) means everything."""
     if scope is None:
         return None
     fields = {

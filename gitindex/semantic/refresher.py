@@ -1,8 +1,7 @@
-"""What one refresh job does at one commit: private checkout, indexer, import (SE-2, SE-3).
+"""The steps of a refresh job at one commit: private checkout, indexer, import (SE-2, SE-3).
 
-`worker` owns the order; here is the content of its steps. Everything is taken from git objects of one tree, so the
-user's working tree is neither read nor touched. Scratch space lies in the store's staging: the next
-writer removes leftovers.
+`job_worker` runs the steps in order. They read the git objects of one tree only; the user's working tree is neither
+read nor changed. Scratch directories are transactions of the store: the next writer removes those of a dead process.
 """
 
 from __future__ import annotations
@@ -42,8 +41,15 @@ class RefreshOutput(NamedTuple):
     """An accepted run, not yet imported."""
 
     context: Context
-    scratch: ExitStack  # to close when it is no longer needed
+    scratch: ExitStack  # removes the scratch directory when it is closed
     indexed: IndexerResult
+
+
+class RefreshResult(NamedTuple):
+    """A finished job: the run of the indexer and the import of its output."""
+
+    indexed: IndexerResult
+    imported: ImportResult
 
 
 @dataclass(slots=True)
@@ -58,10 +64,10 @@ class Refresher:
     read_head: Callable[[], str]
     clock: Callable[[], float]
     keys: dict[int, tuple[str, str]] = field(default_factory=dict)
-    results: dict[int, tuple[IndexerResult, ImportResult]] = field(default_factory=dict)
+    results: dict[int, RefreshResult] = field(default_factory=dict)  # by job id
     lease_wait: float = 30.0
-    python_env: Path | None = None  # of scip-python
-    node_modules: Path | None = None  # of scip-typescript
+    python_env: Path | None = None  # installed packages for scip-python
+    node_modules: Path | None = None  # installed packages for scip-typescript
     _stack: ExitStack = field(default_factory=ExitStack)
     _objects: Objects | None = None
     _blobs: dict[str, str] = field(default_factory=dict)
@@ -80,7 +86,7 @@ class Refresher:
         return self._objects
 
     def contexts(self) -> list[Context]:
-        """What the commit's tree holds (SE-1)."""
+        """The contexts of the commit's tree (SE-1)."""
         if self._contexts is None:
             self._blobs = checkout.list_regular_blobs(self.objects, self.tree)
             read = BlobReader(self._blobs, self.objects, MAX_FILE_BYTES)
@@ -145,10 +151,10 @@ class Refresher:
             raise ExactFactsError(
                 error.message, hint=error.hint, diagnosis=error.code, retry=lease_busy
             ) from error
-        self.results[job.id] = (output.indexed, imported)
+        self.results[job.id] = RefreshResult(output.indexed, imported)
 
     def _import(self, source: ImportSource, confirm: Callable[[], None]) -> ImportResult:
-        """A busy store is waited for several times over: the run that made the index cost more than waiting."""
+        """Waits for a busy store several times: running the indexer again would cost more than waiting."""
         for _ in range(_LEASE_ATTEMPTS - 1):
             try:
                 return import_documents(self.layout, source, confirm, wait=self.lease_wait)
@@ -206,20 +212,20 @@ class Refresher:
         read_any = BlobReader(self._blobs, self.objects, MAX_FILE_BYTES)
         package_naming = package_names.collect_naming(context, self._blobs, read_any)
         return ImportSource(
-            indexed.output,
-            indexed.prefix,
-            context,
-            owned_blobs,
-            read_owned,
-            job.scope,
-            entry_fields,
-            package_naming,
-            self.repo,
+            file=indexed.output,
+            prefix=indexed.prefix,
+            context=context,
+            blobs=owned_blobs,
+            read=read_owned,
+            scope=job.scope,
+            entry_fields=entry_fields,
+            naming=package_naming,
+            repo=self.repo,
         )
 
 
 def _project_name(root: str) -> str:
-    """The name of a project in symbols: no other project of the repository has it."""
+    """The name of a project in symbols, unique within the repository."""
     return f"project/{root}".replace(" ", "_") if root else "project"
 
 
@@ -231,7 +237,7 @@ def _scratch_directory(layout: Layout) -> AbstractContextManager[str | Path]:
 
 
 def _throttle_heartbeat(alive: Callable[[], bool], clock: Callable[[], float]) -> Callable[[], bool]:
-    """Ask only now and then: every heartbeat is a write."""
+    """`alive`, called at most every two seconds: each call writes a heartbeat."""
     last_check = [clock()]
 
     def check_alive() -> bool:
@@ -248,5 +254,5 @@ def _is_inside(root: str, parent: str) -> bool:
 
 
 def select_contexts(discovered: Iterable[Context], name: str) -> list[Context]:
-    """Contexts a person means: by id, language or root."""
+    """The contexts that have `name` as their id, language or root ("." for the repository root)."""
     return [context for context in discovered if name in (context.id, context.language, context.root or ".")]

@@ -1,7 +1,7 @@
-"""The tools directory: what is installed, and installing what we can pin (SE-2).
+"""The tools directory: lists the indexers and installs those from npm (SE-2).
 
-npm tools are installed together from the lock file this package ships, with scripts disabled, into a directory
-named after that lock file. A marker written last makes a directory count: a half-finished install is done again.
+npm installs all its tools together, from the lock file that this package ships, with scripts disabled, into a directory
+named after that lock file. A marker is written last: a directory without it is an unfinished install, and is replaced.
 """
 
 from __future__ import annotations
@@ -38,30 +38,28 @@ class ToolStatus(NamedTuple):
 
 
 def list_tools(settings: IndexerSettings, work: Path) -> list[ToolStatus]:
-    """Every tool we know, and whether it is here. `work` is scratch space for asking versions."""
+    """The status of every indexer. `work` is a scratch directory for the runs that print versions."""
     statuses = []
     for indexer in INDEXERS:
         program = indexer.find(settings.tools, settings.path)
-        version = query_version(indexer, program, settings, work) if program else ""
-        source = program.source if program else ""
         statuses.append(
             ToolStatus(
-                indexer.name,
-                indexer.language,
-                program is not None,
-                version,
-                source,
-                indexer.runs_project_code,
-                indexer.how_to_get,
+                name=indexer.name,
+                language=indexer.language,
+                installed=program is not None,
+                version=query_version(indexer, program, settings, work) if program else "",
+                source=program.source if program else "",
+                runs_project_code=indexer.runs_project_code,
+                how_to_get=indexer.how_to_get,
             )
         )
     return statuses
 
 
 def install(names: Iterable[str], settings: IndexerSettings) -> list[str]:
-    """Install the named tools (by tool or language); those already there are left alone. Returns tool names.
+    """Install the named tools (by tool or language) unless they are installed. Returns tool names.
 
-    Raises UsageError for a tool we cannot install, with the way to get it; IndexerFailure when npm fails.
+    Raises UsageError for a tool that npm does not have, with a hint how to get it; IndexerFailure when npm fails.
     """
     indexers = [indexer_for(name) for name in names]
     for indexer in indexers:

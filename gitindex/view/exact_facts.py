@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitindex.scip import fact_postings
-from gitindex.scip.fact_postings import FileBlob, Occurrence
+from gitindex.scip.fact_postings import DefinitionRow, FileBlob, Occurrence
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.segment.scipfacts import DocumentHeader, ScipFacts
 
@@ -101,7 +101,7 @@ class ScipView:
         packed = self.packed_occurrences(path)
         return [] if packed is None else list(fact_postings.unpack_occurrences(packed))
 
-    def definitions(self, path: str) -> list[tuple[int, ...]]:
+    def definitions(self, path: str) -> list[DefinitionRow]:
         located = self._locate(path)
         if located is None:
             return []
@@ -201,7 +201,7 @@ class ScipView:
             hashes = facts.occurrences(header.file).hashes
             hashes_by_path[header.path] = hashes
             # A row without a line describes a symbol that the document does not define.
-            symbol_numbers = {symbol for symbol, line, *_ in facts.definitions(header.file) if line}
+            symbol_numbers = {row.symbol for row in facts.definitions(header.file) if row.line}
             for symbol_number in symbol_numbers:
                 if symbol_number < len(hashes):  # higher numbers are locals
                     definers.setdefault(hashes[symbol_number], []).append(header.path)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.scip.placement import TextBatch
-from gitindex.scip.positions import PositionRules, SourceText
+from gitindex.scip.positions import PositionedText, PositionRules
 from gitindex.scip.ranges import Ranges, decode_all
 from gitindex.scip.schema import UTF8, UTF16, UTF32
 from tests.scip import writer
@@ -26,18 +26,18 @@ UNITS = {
 def tool_lines(text: str, rule: PositionRules) -> list[tuple[int, str]]:
     """(index of first character, line) by the tool's rule."""
     pattern = "\r\n|\r|\n" + ("|\u2028|\u2029" if rule.unicode_breaks else "")
-    out, at = [], 0
+    out, offset = [], 0
     for match in re.finditer(pattern, text):
-        out.append((at, text[at : match.start()]))
-        at = match.end()
-    return [*out, (at, text[at:])]
+        out.append((offset, text[offset : match.start()]))
+        offset = match.end()
+    return [*out, (offset, text[offset:])]
 
 
-def our_place(text: str, at: int) -> tuple[int, int]:
-    before = text[:at]
+def our_place(text: str, index: int) -> tuple[int, int]:
+    before = text[:index]
     line_start = before.rfind("\n") + 1
-    column = at - line_start + 1
-    if line_start == 0 and text.startswith("\ufeff") and at > 0:
+    column = index - line_start + 1
+    if line_start == 0 and text.startswith("\ufeff") and index > 0:
         column -= 1
     return before.count("\n") + 1, column
 
@@ -59,8 +59,8 @@ def test_any_position_of_any_text(text, rule, bom, data):
         Ranges(*(np.array([part]) for part in span)), np.array([1])
     )
     assert placed.in_text[0]
-    found = (b"x\n\n" + text.encode())[placed.start[0] : placed.end[0]].decode()
-    assert found == line[left:right]
+    placed_text = (b"x\n\n" + text.encode())[placed.start[0] : placed.end[0]].decode()
+    assert placed_text == line[left:right]
     assert (placed.line[0], placed.column[0]) == our_place(text, start + left)
     assert (placed.end_line[0], placed.end_column[0]) == our_place(text, start + right)
 
@@ -70,7 +70,7 @@ def test_outside_the_text_is_not_good():
     spans = [(0, 0, 0, 3), (1, 0, 1, 3), (3, 0, 3, 0), (-1, 0, 0, 1), (1, 2, 1, 1), (0, 0, 0, 2)]
     placed = source.place_ranges(Ranges(*np.array(spans).T), np.zeros(len(spans), np.int64))
     assert placed.in_text.tolist() == [False, False, False, False, False, True]
-    assert SourceText(b"ab", PositionRules(UTF8)).offset_of(0, 3) is None
+    assert PositionedText(b"ab", PositionRules(UTF8)).offset_of(0, 3) is None
 
 
 @settings(deadline=None)
@@ -81,12 +81,14 @@ def test_outside_the_text_is_not_good():
     )
 )
 def test_both_encodings_of_a_range_say_the_same(spans):
-    want = [span if len(span) == 4 else (span[0], span[1], span[0], span[2]) for span in spans]
+    expected = [span if len(span) == 4 else (span[0], span[1], span[0], span[2]) for span in spans]
     raw = [schema_raw(writer.occurrence("s", span)) for span in spans]
     typed = [schema_raw(writer.occurrence("s", span, typed=True)) for span in spans]
-    for found in (raw, typed):
-        columns = [[getattr(o, n) for o in found] for n in ("range", "single_line_range", "multi_line_range")]
-        assert list(zip(*(part.tolist() for part in decode_all(*columns)), strict=True)) == want
+    for messages in (raw, typed):
+        columns = [
+            [getattr(o, n) for o in messages] for n in ("range", "single_line_range", "multi_line_range")
+        ]
+        assert list(zip(*(part.tolist() for part in decode_all(*columns)), strict=True)) == expected
 
 
 def test_the_typed_range_wins():
@@ -94,8 +96,8 @@ def test_the_typed_range_wins():
     both.single_line_range.line = 9
     both.single_line_range.start = 8
     both.single_line_range.end = 10
-    found = schema_raw(both)
-    decoded = decode_all([found.range], [found.single_line_range], [found.multi_line_range])
+    message = schema_raw(both)
+    decoded = decode_all([message.range], [message.single_line_range], [message.multi_line_range])
     assert [int(part[0]) for part in decoded] == [9, 8, 9, 10]
 
 

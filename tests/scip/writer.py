@@ -69,7 +69,7 @@ def simple_index(
     """
     documents, defined = [], set()
     for path, text in files.items():
-        found, told = [], []
+        occurrences, descriptions = [], []
         for row, line in enumerate(text.split("\n")):
             column = 0
             for word in line.split(" "):
@@ -77,9 +77,11 @@ def simple_index(
                     symbol = f"{tool} test {package} {version} demo/{word}#"
                     first = word not in defined
                     defined.add(word)
-                    found.append(occurrence(symbol, (row, column, column + len(word)), 1 if first else 8))
+                    occurrences.append(
+                        occurrence(symbol, (row, column, column + len(word)), 1 if first else 8)
+                    )
                     if first:
-                        told.append(information(symbol, f"```\ntype {word}\n```", f"About {word}."))
+                        descriptions.append(information(symbol, f"```\ntype {word}\n```", f"About {word}."))
                 column += len(word) + 1
-        documents.append(document(path, found, told))
+        documents.append(document(path, occurrences, descriptions))
     return index(*documents, tool=tool, version=version)

@@ -16,8 +16,8 @@ from tests.support.gitrepo import GitRepo
 
 
 def open_tree(repo: GitRepo, rev: str = "HEAD"):
-    found = discover(repo.root)
-    return open_objects(found), resolve(found, rev).tree
+    git_repo = discover(repo.root)
+    return open_objects(git_repo), resolve(git_repo, rev).tree
 
 
 def test_bytes_of_the_commit_without_filters_links_or_dirt(repo: GitRepo, tmp_path: Path):
@@ -36,17 +36,17 @@ def test_bytes_of_the_commit_without_filters_links_or_dirt(repo: GitRepo, tmp_pa
     repo.write("untracked.py", "x = 1\n")
     objects, tree = open_tree(repo, commit)
     with objects:
-        made = check_out(objects, tree, tmp_path / "co", max_bytes=1000)
-        read = BlobReader(made.blobs, objects, 1000)
+        checkout = check_out(objects, tree, tmp_path / "co", max_bytes=1000)
+        read = BlobReader(checkout.blobs, objects, 1000)
         assert read("b.up") == b"lower\n"
         assert read("link") is None
         assert read("untracked.py") is None
-    assert sorted(made.blobs) == [".gitattributes", "a/crlf.txt", "b.up", "run.sh"]
-    assert (made.root / "a/crlf.txt").read_bytes() == b"one\ntwo\n"
-    assert (made.root / "b.up").read_bytes() == b"lower\n"
-    assert (made.root / "run.sh").stat().st_mode & 0o100
-    assert not (made.root / "link").is_symlink()
-    assert made.skipped == (("link", "not a regular file"),)
+    assert sorted(checkout.blobs) == [".gitattributes", "a/crlf.txt", "b.up", "run.sh"]
+    assert (checkout.root / "a/crlf.txt").read_bytes() == b"one\ntwo\n"
+    assert (checkout.root / "b.up").read_bytes() == b"lower\n"
+    assert (checkout.root / "run.sh").stat().st_mode & 0o100
+    assert not (checkout.root / "link").is_symlink()
+    assert checkout.skipped == (("link", "not a regular file"),)
     assert (repo.root / ".git/index").read_bytes() == index_before
     assert (repo.root / "b.up").read_text() == "dirty\n"
 
@@ -55,9 +55,9 @@ def test_too_large_is_skipped_and_named(repo: GitRepo, tmp_path: Path):
     repo.commit(**{"big.py": "x" * 100, "small.py": "y"})
     objects, tree = open_tree(repo)
     with objects:
-        made = check_out(objects, tree, tmp_path / "co", max_bytes=50)
-    assert made.skipped == (("big.py", "too large"),)
-    assert list(made.blobs) == ["small.py"]
+        checkout = check_out(objects, tree, tmp_path / "co", max_bytes=50)
+    assert checkout.skipped == (("big.py", "too large"),)
+    assert list(checkout.blobs) == ["small.py"]
 
 
 def test_the_root_is_canonical(repo: GitRepo, tmp_path: Path):

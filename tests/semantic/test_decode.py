@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitindex.scip import schema
+from gitindex.scip.fact_postings import DEFINITION_COLUMNS
 from gitindex.scip.reader import IndexFile
 from gitindex.scip.symbol_grammar import hash64, parse_last_descriptor
 from gitindex.semantic import describe, firstpass
@@ -35,8 +36,8 @@ def shown(decoded, document) -> list[tuple]:
     strings = dict(decoded.symbols())
     out = []
     for symbol, line, column, _, _, flags in document.occurrences.tolist():
-        known = symbol < len(document.hashes)
-        name = strings[int(document.hashes[symbol])].decode() if known else symbol - len(document.hashes)
+        is_global = symbol < len(document.hashes)
+        name = strings[int(document.hashes[symbol])].decode() if is_global else symbol - len(document.hashes)
         out.append((name, line, column, flags >> QUALITY_SHIFT))
     return out
 
@@ -65,8 +66,8 @@ def test_definitions_hover_and_relationships(tmp_path):
     rows = document.definitions.tolist()
     assert [row[1:9] for row in rows] == [[1, 7, 1, 11, 1, 1, 1, 17], [2, 7, 2, 12, 2, 1, 3, 9]]
     infos = describe.parse_descriptions(document.hover)
-    told = describe.describe(base.encode(), infos[rows[0][9]])
-    assert told == ("class", "Base", "class Base:", "The base.")
+    description = describe.describe(base.encode(), infos[rows[0][DEFINITION_COLUMNS.description]])
+    assert description == ("class", "Base", "class Base:", "The base.")
     assert document.relationships == [
         (hash64(thing.encode()), hash64(base.encode()), describe.IMPLEMENTATION)
     ]
@@ -196,9 +197,9 @@ def test_duplicate_documents_are_merged(tmp_path):
 
 
 def test_unresolved_references_are_counted(tmp_path):
-    known = f"{P}k#"
+    defined = f"{P}k#"
     occurrences = [
-        writer.occurrence(known, (0, 0, 1), 1),
+        writer.occurrence(defined, (0, 0, 1), 1),
         writer.occurrence(f"{P}missing#", (0, 2, 9), 8),
         writer.occurrence("local 1", (0, 10, 11), 8),
         writer.occurrence("local 2", (0, 12, 13), 1),
@@ -209,7 +210,7 @@ def test_unresolved_references_are_counted(tmp_path):
     files = {"a.py": "k missing l m m os"}
     decoded, documents = decode(tmp_path, data, files)
     assert (documents["a.py"].unresolved, decoded.summary.unresolved) == (2, 2)
-    decoded, _ = decode(tmp_path, data, files, known=lambda h: h == hash64(f"{P}missing#".encode()))
+    decoded, _ = decode(tmp_path, data, files, store_defines=lambda h: h == hash64(f"{P}missing#".encode()))
     assert decoded.summary.unresolved == 1
 
 
@@ -262,21 +263,21 @@ def test_an_independent_reading_agrees(tmp_path_factory, files, typed, encoding,
         schema.UTF16: lambda s: len(s.encode("utf-16-le")) // 2,
         schema.UTF32: len,
     }[encoding]
-    documents, want = [], []
+    documents, expected = [], []
     for path, text in files.items():
         found = []
         for row, line in enumerate(text.split("\n")):
-            at = 0
+            column = 0
             for word in line.split(" ") if line else []:
-                span = (row, units(line[:at]), units(line[: at + len(word)]))
+                span = (row, units(line[:column]), units(line[: column + len(word)]))
                 found.append(writer.occurrence(f"{P}`{word}`#", span, 8, typed=typed))
-                want.append((path, f"{P}`{word}`#", row + 1, at + 1, EXACT))
-                at += len(word) + 1
+                expected.append((path, f"{P}`{word}`#", row + 1, column + 1, EXACT))
+                column += len(word) + 1
         documents.append(writer.document(path, found, encoding=encoding))
     before, firstpass.BATCH_OCCURRENCES = firstpass.BATCH_OCCURRENCES, batch
     try:
         decoded, out = decode(tmp_path_factory.mktemp("d"), writer.index(*documents), files)
     finally:
         firstpass.BATCH_OCCURRENCES = before
-    got = [(path, *row) for path, document in out.items() for row in shown(decoded, document)]
-    assert sorted(got) == sorted(want)
+    read = [(path, *row) for path, document in out.items() for row in shown(decoded, document)]
+    assert sorted(read) == sorted(expected)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.scip.symbol_grammar import hash64
-from gitindex.semantic.edges import FILE_LEVEL, _find_innermost, find_call_edges
+from gitindex.semantic.edges import FILE_LEVEL, Body, _find_innermost, find_call_edges
 from tests.scip import writer
 from tests.semantic.test_decode import decode
 
@@ -68,8 +68,8 @@ def nested(draw, low: int = 0, high: int = 40):
 @given(nested(), st.lists(st.integers(0, 40).map(lambda column: (1, column)), max_size=10))
 def test_the_innermost_body_by_trying_all(bodies, places):
     bodies = sorted(set(bodies), key=lambda body: (body[0], -body[1][1]))
-    numbered = [(start, end, number + 1) for number, (start, end) in enumerate(bodies)]
-    found = _find_innermost(numbered, sorted(set(places)))
+    numbered = [Body(start, end, number + 1) for number, (start, end) in enumerate(bodies)]
+    innermost = _find_innermost(numbered, sorted(set(places)))
     for place in places:
         around = [(end[1] - start[1], n) for start, end, n in numbered if start <= place < end]
-        assert found[place] == (min(around)[1] if around else FILE_LEVEL)
+        assert innermost[place] == (min(around)[1] if around else FILE_LEVEL)

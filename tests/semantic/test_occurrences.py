@@ -50,8 +50,8 @@ def _range(name: str, span: tuple[int, ...], typed: bool) -> bytes:
     one, many = schema.plain_messages().SingleLine, schema.plain_messages().MultiLine
     if len(span) == 3:
         return _field(**{f"single_line_{name}": one(line=span[0], start=span[1], end=span[2])})
-    made = many(start_line=span[0], start=span[1], end_line=span[2], end=span[3])
-    return _field(**{f"multi_line_{name}": made})
+    message = many(start_line=span[0], start=span[1], end_line=span[2], end=span[3])
+    return _field(**{f"multi_line_{name}": message})
 
 
 def _four(span: tuple[int, ...]) -> tuple[int, ...]:
@@ -69,30 +69,34 @@ def rows(ranges: Ranges) -> list[tuple[int, ...]]:
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(messages(), max_size=12))
-def test_every_shape_is_read_the_same(made):
-    interner, found = read([raw for raw, _ in made])
-    meant = [value for _, value in made]
-    assert found.ids.tolist() == [interner.ids[symbol.encode()] for symbol, *_ in meant]
-    assert found.roles.tolist() == [roles for _, roles, *_ in meant]
-    assert rows(found.ranges) == [span for _, _, span, _ in meant]
-    assert found.defined.tolist() == [at for at, (_, roles, *_) in enumerate(meant) if roles & 1]
-    around = [meant[at][3] for at in found.defined.tolist()]
-    given_here = [
-        row if known else None
-        for row, known in zip(rows(found.enclosing), found.has_enclosing.tolist(), strict=True)
+def test_every_shape_is_read_the_same(examples):
+    interner, columns = read([raw for raw, _ in examples])
+    meant = [value for _, value in examples]
+    assert columns.ids.tolist() == [interner.ids[symbol.encode()] for symbol, *_ in meant]
+    assert columns.roles.tolist() == [roles for _, roles, *_ in meant]
+    assert rows(columns.ranges) == [span for _, _, span, _ in meant]
+    assert columns.defined.tolist() == [
+        position for position, (_, roles, *_) in enumerate(meant) if roles & 1
+    ]
+    around = [meant[position][3] for position in columns.defined.tolist()]
+    enclosing_rows = [
+        row if is_there else None
+        for row, is_there in zip(rows(columns.enclosing), columns.has_enclosing.tolist(), strict=True)
     ]
     # A typed range of zeros has no bytes: it cannot be told from none.
-    assert given_here == [row if row != (0, 0, 0, 0) else given_here[at] for at, row in enumerate(around)]
+    assert enclosing_rows == [
+        row if row != (0, 0, 0, 0) else enclosing_rows[position] for position, row in enumerate(around)
+    ]
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.binary(min_size=3, max_size=40), max_size=12))
 def test_garbage_is_dropped_not_raised(junk):
-    _, found = read(junk)
-    assert len(found.ids) == len(found.ranges.line) == len(junk)
+    _, columns = read(junk)
+    assert len(columns.ids) == len(columns.ranges.line) == len(junk)
 
 
 def test_integers_that_are_not_packed():
     raw = b"\x08\x02\x08\x03\x08\x07" + _field(symbol="s m p v n#", symbol_roles=1)
-    _, found = read([raw])
-    assert rows(found.ranges) == [(2, 3, 2, 7)]
+    _, columns = read([raw])
+    assert rows(columns.ranges) == [(2, 3, 2, 7)]

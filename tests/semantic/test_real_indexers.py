@@ -37,11 +37,11 @@ LIMIT = 10 * 1024 * 1024
 
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory) -> IndexerSettings:
-    kept = ENVIRONMENT.get("GITINDEX_TEST_TOOLS")
-    directory = Path(kept) if kept else tmp_path_factory.mktemp("tools")
-    made = IndexerSettings(directory, ENVIRONMENT, Caps(seconds=900, memory_bytes=6 * 1024**3))
-    assert tools_directory.install(["python", "typescript"], made) == ["scip-python", "scip-typescript"]
-    return made
+    kept_tools = ENVIRONMENT.get("GITINDEX_TEST_TOOLS")
+    directory = Path(kept_tools) if kept_tools else tmp_path_factory.mktemp("tools")
+    settings = IndexerSettings(directory, ENVIRONMENT, Caps(seconds=900, memory_bytes=6 * 1024**3))
+    assert tools_directory.install(["python", "typescript"], settings) == ["scip-python", "scip-typescript"]
+    return settings
 
 
 def test_installed_tools_are_the_pinned_ones(bench: IndexerSettings, tmp_path: Path):
@@ -58,16 +58,16 @@ def run_context(
     repo: GitRepo, bench: IndexerSettings, tmp_path: Path, language: str
 ) -> tuple[IndexerResult, DecodedIndex, dict]:
     """Commit → context → private checkout → indexer → decoded documents."""
-    found = discover(repo.root)
-    with open_objects(found) as objects:
-        made = check_out(objects, resolve(found, "HEAD").tree, tmp_path / "checkout", max_bytes=LIMIT)
-        read = BlobReader(made.blobs, objects, LIMIT)
-        known = contexts.discover(made.blobs, lambda path: read(path) or b"")
-        context = max((c for c in known if c.language == language), key=lambda c: len(c.files))
-        nested = tuple(c.root for c in known if c.language == language and c.root != context.root)
+    git_repo = discover(repo.root)
+    with open_objects(git_repo) as objects:
+        tree_copy = check_out(objects, resolve(git_repo, "HEAD").tree, tmp_path / "checkout", max_bytes=LIMIT)
+        read = BlobReader(tree_copy.blobs, objects, LIMIT)
+        discovered = contexts.discover(tree_copy.blobs, lambda path: read(path) or b"")
+        context = max((c for c in discovered if c.language == language), key=lambda c: len(c.files))
+        nested = tuple(c.root for c in discovered if c.language == language and c.root != context.root)
         work = tmp_path / "work"
         work.mkdir()
-        run = IndexerRun(made.root, context.root, context.files, work, "demo", nested)
+        run = IndexerRun(tree_copy.root, context.root, context.files, work, "demo", nested)
         done = index(indexer_for(language), run, bench)
         with IndexFile(done.output) as file:
             decoded = DecodedIndex(file, read, prefix=done.prefix)

@@ -26,7 +26,8 @@ from gitindex.semantic.contexts import Context
 from gitindex.semantic.indexer_run import IndexerSettings
 from gitindex.semantic.indexers.adapter import IndexerFailure
 from gitindex.semantic.indexers.registry import indexer_for
-from gitindex.semantic.job_queue import RefreshJob
+from gitindex.semantic.job_error import JobError
+from gitindex.semantic.job_queue import JobStatus, RefreshJob
 from gitindex.semantic.process import Caps
 from gitindex.semantic.refresh_scope import RefreshScope, canonical_scope
 from gitindex.semantic.refresher import Refresher
@@ -36,7 +37,11 @@ _POLL_SECONDS = 0.1
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 UNAVAILABLE, CURRENT, QUEUED = "unavailable", "current", "queued"
 REFRESHED, FAILED, SUPERSEDED = "refreshed", "failed", "superseded"
-_OUTCOMES = {"completed": REFRESHED, "failed": FAILED, "superseded": SUPERSEDED}
+_OUTCOMES = {
+    JobStatus.COMPLETED: REFRESHED,
+    JobStatus.FAILED: FAILED,
+    JobStatus.SUPERSEDED: SUPERSEDED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,7 @@ def tools_folder(home: Path) -> Path:
 
 @contextmanager
 def open_job_queue(codebase: Codebase) -> Iterator[sqlite3.Connection]:
-    """The queue of this store, made when missing. Raises SemanticError when it cannot be opened."""
+    """The queue of this store, made when missing. Raises ExactFactsError when it cannot be opened."""
     path = codebase.layout.control
     with ExitStack() as stack:
         try:
@@ -252,7 +257,7 @@ def _run_jobs(
         ran = job_worker.run_next(connection, name, runner.steps())
         for job_id in list(waiting):
             job = job_queue.get(connection, job_id)
-            if job is None or job.status not in ("queued", "running"):
+            if job is None or job.status in _OUTCOMES:
                 _record_outcome(waiting.pop(job_id), job, runner)
         if ran is None and waiting:
             time.sleep(_POLL_SECONDS)
@@ -263,12 +268,12 @@ def _record_outcome(report: ContextReport, job: RefreshJob | None, runner: Refre
         report.outcome, report.message = FAILED, "the job is gone"
         return
     report.outcome = _OUTCOMES[job.status]
-    if job.status == "superseded":
+    if job.status is JobStatus.SUPERSEDED:
         report.message, report.next = job.superseded_reason or "", "gitindex refresh --wait"
-    if job.error and job.status == "failed":
-        report.diagnosis, _, rest = job.error.partition(": ")
-        report.message, _, log = rest.partition("\n")
-        report.detail["log"] = log
+    if job.error and job.status is JobStatus.FAILED:
+        error = JobError.parse(job.error)
+        report.diagnosis, report.message = error.diagnosis, error.message
+        report.detail["log"] = error.log
         report.next = "gitindex jobs --json"
     if job.id in runner.results:
         indexed, imported = runner.results[job.id]

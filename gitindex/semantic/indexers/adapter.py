@@ -1,7 +1,6 @@
-"""What every indexer adapter answers: where the tool is, how to call it, what it needs, what its log means
-(SE-2).
+"""The interface of indexer adapters: where a tool is, how to call it, what it needs, what its log means (SE-2).
 
-An adapter decides; it starts nothing. `semantic.indexing` runs the command and judges the result.
+An adapter starts nothing: `semantic.indexer_run` runs the command and accepts or rejects its output.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ class IndexerFailure(ExactFactsError):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A tool that was found: the words its command line starts with."""
+    """An installed tool."""
 
-    argv: tuple[str, ...]
-    source: str  # managed | path
-    version: str = ""  # when known without asking it
+    argv: tuple[str, ...]  # the start of its command line
+    source: str  # managed (by us) | path
+    version: str = ""  # when known without running it
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +82,11 @@ class IndexerRun:
 
     @property
     def heap_megabytes(self) -> int:
-        """What node may use for objects, leaving room for everything else it maps."""
+        """The heap limit for node: three quarters of the memory cap, which leaves room for its other memory."""
         return max(256, self.memory_bytes * 3 // 4 // 1024**2)
 
 
-# Enough to find programs, caches and a proxy; no credentials of the user's (an indexer may run project code).
+# Enough to find programs, caches and a proxy, but no credentials of the user: an indexer may run project code.
 _SYSTEM = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ")
 _GO = ("GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY")
 _JVM = ("JAVA_HOME", "M2_HOME", "GRADLE_USER_HOME")
@@ -103,7 +102,7 @@ class Indexer(ABC):
     language: ClassVar[str]
     how_to_get: ClassVar[str]
     runs_project_code: ClassVar[bool] = False
-    # Documents per owned file below which a run is not believed. Empty files and unselected ones have none.
+    # The smallest accepted fraction of owned files with a document. Empty and unselected files have none.
     min_coverage: ClassVar[float] = 0.02
 
     def find(self, tools: Path, path: str) -> Program | None:
@@ -126,17 +125,15 @@ class Indexer(ABC):
         return {**allowed, **({"PATH": keep_absolute_entries(allowed["PATH"])} if "PATH" in allowed else {})}
 
     def prepare(self, run: IndexerRun) -> list[str]:
-        """Write private configuration into the checkout or the work directory; remarks on what that
-        changed.
-        """
+        """Write private configuration into the checkout or the work directory. Returns remarks on what it changed."""
         return []
 
     def find_crashing_file(self, log: str, run: IndexerRun) -> str | None:
-        """The owned file whose content crashed the tool, when leaving it out and trying again may help."""
+        """The owned file that crashed the tool, when another run without it may succeed."""
         return None
 
     def find_remarks(self, log: str) -> list[str]:
-        """Lines of a successful run's log that people should see: skipped files, swallowed errors."""
+        """Lines of a successful run's log that the user should see: skipped files, ignored errors."""
         return []
 
 

@@ -1,6 +1,4 @@
-"""Tools that come from npm, pinned by the lock file in this package and installed below our tools
-directory.
-"""
+"""Indexers from npm, pinned by the lock file in this package and installed below the tools directory."""
 
 from __future__ import annotations
 
@@ -18,13 +16,13 @@ _PACKAGE_FILES = ("package.json", "package-lock.json")
 
 
 def read_package_files() -> dict[str, bytes]:
-    """package.json and its lock file, as shipped."""
+    """package.json and its lock file, as this package ships them."""
     folder = resources.files("gitindex.semantic.indexers") / "npm"
     return {name: (folder / name).read_bytes() for name in _PACKAGE_FILES}
 
 
 def install_directory(tools: Path) -> Path:
-    """Where this release's pinned set lives; another set of pins is another directory."""
+    """The directory of the pinned tools of this release; other pins have another directory."""
     digest = hashlib.sha256(b"\0".join(read_package_files().values())).hexdigest()
     return tools / f"npm-{digest[:12]}"
 
@@ -42,7 +40,7 @@ class NpmIndexer(Indexer):
         return super().find(tools, path)
 
     def node_command(self, program: Program, run: IndexerRun) -> list[str]:
-        """node takes its heap size before the script; a wrapper on PATH gets it from NODE_OPTIONS."""
+        """How a command line starts. node takes its heap size as an option, a wrapper on PATH from NODE_OPTIONS."""
         if program.source != "managed":
             return list(program.argv)
         node, *arguments = program.argv

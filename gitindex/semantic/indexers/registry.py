@@ -1,4 +1,4 @@
-"""Every adapter, by language and by name."""
+"""All adapters, by language and by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INDEXERS: tuple[Indexer, ...] = (
 
 
 def indexer_for(name: str) -> Indexer:
-    """The adapter of a language, or by the tool's own name."""
+    """The adapter of a language or a tool. Raises UsageError for any other name."""
     for indexer in INDEXERS:
         if name in (indexer.name, indexer.language):
             return indexer

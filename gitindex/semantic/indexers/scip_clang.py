@@ -1,5 +1,5 @@
-"""scip-clang: reads a compilation database and runs the compilers that it names, to ask for their headers: opt-in
-only. The build must have been described.
+"""scip-clang: reads a compilation database and runs the compilers that it names, to get their header paths. That may
+be any program, so it is opt-in only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class ScipClang(Indexer):
     runs_project_code = True
 
     def command(self, program: Program, run: IndexerRun) -> list[str]:
-        database = next((place for place in _DATABASE_PATHS if (run.directory / place).exists()), None)
+        database = next((path for path in _DATABASE_PATHS if (run.directory / path).exists()), None)
         if database is None:
             raise IndexerFailure(
                 Diagnosis.NO_BUILD_DESCRIPTION,

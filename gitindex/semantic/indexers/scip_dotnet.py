@@ -1,6 +1,4 @@
-"""scip-dotnet: Roslyn over MSBuild, which evaluates project files: opt-in only. Exits 0 without documents
-too.
-"""
+"""scip-dotnet: Roslyn over MSBuild, which evaluates project files: opt-in only. Also exits with 0 without documents."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""scip-java: a compiler plugin driven through the project's own build, which it runs and cleans: opt-in
-only.
-"""
+"""scip-java: a compiler plugin. It cleans and runs the project's own build, so it is opt-in only."""
 
 from __future__ import annotations
 
@@ -17,13 +15,13 @@ class ScipJava(Indexer):
 
     def command(self, program: Program, run: IndexerRun) -> list[str]:
         if (run.directory / "pom.xml").exists():
-            tool = "maven"
+            build_tool = "maven"
         elif any((run.directory / name).exists() for name in _GRADLE_FILES):
-            tool = "gradle"
+            build_tool = "gradle"
         else:
             raise IndexerFailure(
                 Diagnosis.NO_BUILD_DESCRIPTION,
                 f"no Maven or Gradle build in {run.root or 'the repository root'}",
                 hint="add pom.xml or build.gradle at the project root",
             )
-        return [*program.argv, "index", "--output", str(run.output), "--build-tool", tool]
+        return [*program.argv, "index", "--output", str(run.output), "--build-tool", build_tool]

@@ -27,9 +27,7 @@ class ScipPython(NpmIndexer):
     min_coverage = 0.1
 
     def prepare(self, run: IndexerRun) -> list[str]:
-        """Our own pyright configuration: every owned file, no nested project, none of the files that crash
-        it.
-        """
+        """Write our own pyright configuration: every owned file, no nested project, no file that crashes pyright."""
         config = {
             key: value for key, value in _read_project_config(run).items() if key not in _OVERRIDDEN_KEYS
         }
@@ -39,7 +37,7 @@ class ScipPython(NpmIndexer):
             config |= {"venvPath": str(run.python_env.parent), "venv": run.python_env.name}
         (run.directory / "pyrightconfig.json").write_text(json.dumps(config))
         if run.environment_file is None:
-            # Without the flag scip-python asks pip; an empty list only loses attribution of other packages.
+            # Without --environment scip-python runs pip. With an empty list it only misses the names of other packages.
             (run.work / "environment.json").write_text("[]")
         return []
 
@@ -79,9 +77,7 @@ class ScipPython(NpmIndexer):
 
 
 def _read_project_config(run: IndexerRun) -> dict[str, Any]:
-    """What the project tells pyright (search paths, Python version), from either place; unreadable is
-    empty.
-    """
+    """The project's own settings of pyright (search paths, Python version), {} when they cannot be read."""
     pyright_file = run.directory / "pyrightconfig.json"
     pyproject_file = run.directory / "pyproject.toml"
     try:

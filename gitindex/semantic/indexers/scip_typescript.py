@@ -18,9 +18,8 @@ _SKIPPED_LINE = re.compile(
     r"^.*(?:skipping|skipped|error indexing|unexpected error).*$", re.IGNORECASE | re.MULTILINE
 )
 
-_PACKAGE_NAME = re.compile(
-    r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*"
-)  # neither dots first nor further slashes
+# No leading dot and no slash but that after a scope: the name becomes a path.
+_PACKAGE_NAME = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*")
 _EXTENDS = re.compile(r'"extends"\s*:\s*("[^"]*"|\[[^\]]*\])\s*,?')
 
 
@@ -32,11 +31,11 @@ class ScipTypescript(NpmIndexer):
     how_to_get = "gitindex indexers install typescript"
 
     def prepare(self, run: IndexerRun) -> list[str]:
-        """A project without a tsconfig gets one here; the tool's own inference would write into the tree too.
+        """Write a tsconfig for a project without one, as the tool itself would do.
 
-        A base configuration from a package that is not installed stops the compiler: it is left out.
-        Packages of the repository find each other by links, as after an install; installed ones come after
-        them, so that nothing of the user's working tree is taken for a package.
+        The compiler stops at a base configuration from a package that is not installed: such bases are dropped.
+        Packages of the repository get links to each other, as after an install. Installed packages are linked after
+        them, so that none of the user's working tree replaces a package of the checkout.
         """
         _link_workspace(run.checkout)
         _link_packages(run)
@@ -82,15 +81,13 @@ class ScipTypescript(NpmIndexer):
 
 
 def _link_workspace(checkout: Path) -> None:
-    """Packages of a monorepo import each other by name, through links that installing would have made."""
+    """Make the links of a monorepo's install, by which its packages import each other by name."""
     modules_folder = checkout / "node_modules"
     for package_file in sorted(checkout.rglob("package.json")):
         path_parts = package_file.relative_to(checkout).parts
-        name = (
-            _valid_package_name(package_file)
-            if len(path_parts) > 1 and "node_modules" not in path_parts
-            else None
-        )
+        if len(path_parts) == 1 or "node_modules" in path_parts:
+            continue
+        name = _valid_package_name(package_file)
         if name is None or os.path.lexists(modules_folder / name):
             continue
         (modules_folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +108,7 @@ def _valid_package_name(package_file: Path) -> str | None:
 
 
 def _drop_missing_bases(config: Path, run: IndexerRun, depth: int = 10) -> list[str]:
-    """Drop `extends` of packages that are not here, in this file and in those of the project it extends."""
+    """Drop `extends` of packages that are not installed, in this file and in the project's files that it extends."""
     text = config.read_text("utf-8", "replace")
     base = _EXTENDS.search(text)
     if base is None or depth == 0:
@@ -119,25 +116,19 @@ def _drop_missing_bases(config: Path, run: IndexerRun, depth: int = 10) -> list[
     names = re.findall(r'"([^"]+)"', base[1])
     remarks = []
     for name in (name for name in names if name.startswith(".")):
-        base_config = Path(os.path.normpath(config.parent / name))
-        base_config = next(
-            (
-                path
-                for path in (base_config, base_config.with_name(base_config.name + ".json"))
-                if path.is_file()
-            ),
-            base_config,
-        )
-        if base_config.is_file() and base_config.is_relative_to(run.checkout):
+        base_path = Path(os.path.normpath(config.parent / name))
+        spellings = (base_path, base_path.with_name(base_path.name + ".json"))
+        base_config = next((path for path in spellings if path.is_file()), None)
+        if base_config is not None and base_config.is_relative_to(run.checkout):
             remarks += _drop_missing_bases(base_config, run, depth - 1)
     module_folders = [
-        place / "node_modules" for place in config.parents if place.is_relative_to(run.checkout)
+        folder / "node_modules" for folder in config.parents if folder.is_relative_to(run.checkout)
     ]
     packages = [name for name in names if not name.startswith((".", "/"))]
     missing = [
         name
         for name in packages
-        if not any((place / _package_of_import(name)).exists() for place in module_folders)
+        if not any((folder / _package_of_import(name)).exists() for folder in module_folders)
     ]
     if missing:
         config.write_text(text[: base.start()] + text[base.end() :])

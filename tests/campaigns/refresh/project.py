@@ -48,7 +48,7 @@ MEANT = {
 
 def document(path: str, text: str) -> Any:
     """Occurrences of the names in MEANT, definitions where a def or class stands before them."""
-    found, told = [], []
+    occurrences, descriptions = [], []
     owner = ""
     for row, line in enumerate(text.split("\n")):
         defines = re.match(r"\s*(?:def|class) (\w+)", line)
@@ -64,14 +64,14 @@ def document(path: str, text: str) -> Any:
             if here and name[0].isupper():
                 owner = name
             span = (row, token.start(), token.end())
-            found.append(writer.occurrence(text_symbol, span, 1 if here else 8))
+            occurrences.append(writer.occurrence(text_symbol, span, 1 if here else 8))
             if here:
                 links = []
                 if (owner, name) == ("Disc", "area"):
                     links = [(symbol("shapes", "Shape#area()."), {"is_implementation": True})]
                 about = f"```python\ndef {name}()\n```"
-                told.append(writer.information(text_symbol, about, f"About {name}.", links=links))
-    return writer.document(path, found, told)
+                descriptions.append(writer.information(text_symbol, about, f"About {name}.", links=links))
+    return writer.document(path, occurrences, descriptions)
 
 
 def scip_of(files: dict[str, str]) -> bytes:

@@ -17,29 +17,29 @@ class Raw(NamedTuple):
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
+    offset = 0
+    while offset < len(data):
+        tag, offset = varint(data, offset)
         kind = tag & 7
         if kind == 0:
-            value, at = varint(data, at)
+            value, offset = varint(data, offset)
             yield tag >> 3, value
         elif kind == 2:
-            size, at = varint(data, at)
-            yield tag >> 3, data[at : at + size]
-            at += size
+            size, offset = varint(data, offset)
+            yield tag >> 3, data[offset : offset + size]
+            offset += size
         else:
-            at += {1: 8, 5: 4}[kind]
+            offset += {1: 8, 5: 4}[kind]
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
+def varint(data: bytes, offset: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = data[at]
-        at += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, at
+            return value, offset
         shift += 7
 
 
@@ -63,9 +63,9 @@ def _occurrence(path: str, lines: list[str], data: bytes) -> Raw:
     span, symbol, roles = [], "", 0
     for field, value in fields(data):
         if field == 1:
-            at = 0
-            while at < len(value):
-                number, at = varint(value, at)
+            offset = 0
+            while offset < len(value):
+                number, offset = varint(value, offset)
                 span.append(number)
         elif field == 2:
             symbol = value.decode()

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from gitindex.navigate.exact import ExactFacts, SymbolKey
+from gitindex.navigate.imported_documents import ExactFacts, SymbolKey
 from gitindex.scip.fact_postings import DEFINITION, QUALITY_SHIFT
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.semantic import describe
@@ -33,9 +33,9 @@ _LOCAL = re.compile(r"\blocal (\d+)$")
 class Links:
     """Relationships by the symbol that has them; the store answers by target, so every known target is asked."""
 
-    def __init__(self, view: SnapshotView, wanted: Iterable[str]) -> None:
+    def __init__(self, view: SnapshotView, targets: Iterable[str]) -> None:
         self.by_symbol: dict[int, list[tuple[bytes, int]]] = defaultdict(list)
-        names = {hash64(name): name for name in (f"{PREFIX}{text}".encode() for text in wanted)}
+        names = {hash64(name): name for name in (f"{PREFIX}{text}".encode() for text in targets)}
         for document in view.scip.documents():
             blob = view.scip.packed_occurrences(document.path)
             for value in blob.hashes if blob else ():
@@ -54,11 +54,13 @@ class Rendering:
         self._infos = describe.parse_descriptions(view.scip.hover(path))
         self._lines = source.split("\n")
         self._links = links
-        told = next((line for line in self._lines if line.startswith(OPTIONS)), "")
-        self._docs, self._ranges = "showDocs" in told, "showRanges" in told
+        options = next((line for line in self._lines if line.startswith(OPTIONS)), "")
+        self._docs, self._ranges = "showDocs" in options, "showRanges" in options
         self._said: set[int] = set()
         self._defined = {item.symbol for item in self._document.occurrences if item.flags & DEFINITION}
-        self._described = {row[0]: row[9] for row in self._document.definitions if row[9] >= 0}
+        self._described = {
+            row.symbol: row.description for row in self._document.definitions if row.description >= 0
+        }
 
     def text(self) -> str:
         out: list[str] = []
@@ -93,11 +95,13 @@ class Rendering:
         out = []
         number = self._described.get(item.symbol, -1)
         for text in self._infos[number].documentation if self._docs and number >= 0 else ():
-            for at, line in enumerate(text.decode().split("\n")):
+            for row, line in enumerate(text.decode().split("\n")):
                 cut = line if len(line) <= _MOST else f"{line[:_MOST]}..."
-                out.append(f"{indent}{'            > ' if at else 'documentation '}{cut}")
-        known = self._document.symbol_for(item.symbol)
-        for target, flags in sorted(self._links.by_symbol.get(known.hash, ())) if not known.is_local else ():
+                out.append(f"{indent}{'            > ' if row else 'documentation '}{cut}")
+        symbol = self._document.symbol_for(item.symbol)
+        for target, flags in (
+            sorted(self._links.by_symbol.get(symbol.hash, ())) if not symbol.is_local else ()
+        ):
             words = " implementation" * bool(flags & describe.IMPLEMENTATION)
             words += " reference" * bool(flags & describe.REFERENCE)
             words += " type_definition" * bool(flags & describe.TYPE_DEFINITION)
@@ -108,22 +112,20 @@ class Rendering:
         starts: dict[int, list[str]] = defaultdict(list)
         ends: dict[int, list[str]] = defaultdict(list)
         for row in self._document.definitions if self._ranges else ():
-            symbol, top, left, bottom = row[0], row[5], row[6] - 1, row[7]
-            if top:
+            if row.start_line:
+                left, name = row.start_column - 1, self._name(row.symbol)
                 shift = " " * max(1, left - 2)
-                starts[top].append(
-                    f"//{shift}{'<' if left < 2 else '⌄'} start enclosing_range {self._name(symbol)}"
+                starts[row.start_line].append(
+                    f"//{shift}{'<' if left < 2 else '⌄'} start enclosing_range {name}"
                 )
-                ends[bottom].append(
-                    f"//{shift}{'<' if left < 2 else '^'} end enclosing_range {self._name(symbol)}"
-                )
+                ends[row.stop_line].append(f"//{shift}{'<' if left < 2 else '^'} end enclosing_range {name}")
         return starts, ends
 
     def _name(self, number: int) -> str:
-        known: SymbolKey = self._document.symbol_for(number)
-        if known.is_local:
-            return f"local {known.number}"
-        return _short(self._exact.scip.name(known.hash) or b"?").replace("\n", "|")
+        symbol: SymbolKey = self._document.symbol_for(number)
+        if symbol.is_local:
+            return f"local {symbol.number}"
+        return _short(self._exact.scip.name(symbol.hash) or b"?").replace("\n", "|")
 
 
 def _role(flags: int) -> str:
@@ -160,15 +162,15 @@ def annotations(source: str, annotated: str, own: Iterable[str] = ()) -> Counter
     Packages in `own` lose their version, as in a store; a local is named after its first place, for its number means
     nothing.
     """
-    found = list(_lines(source, annotated, own))
+    lines = list(_lines(source, annotated, own))
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for line in found:
+    for line in lines:
         marked, local = _MARKED.match(line.text), _LOCAL.search(line.text)
         if marked and local:
             places[local[0]].append((line.row, len(marked["space"])))
-    named = {local: f"local {min(at)[0]}:{min(at)[1]}" for local, at in places.items()}
+    named = {local: "local {}:{}".format(*min(positions)) for local, positions in places.items()}
     return Counter(
-        Line(row, _LOCAL.sub(lambda match: named.get(match[0], match[0]), text)) for row, text in found
+        Line(row, _LOCAL.sub(lambda match: named.get(match[0], match[0]), text)) for row, text in lines
     )
 
 
@@ -209,4 +211,5 @@ def _start(line: str, space: str, width: int) -> int:
     if space:
         return 2 + len(space)
     words = {match.span() for match in _WORD.finditer(line)}
-    return next(at for at, end in ((2, 2 + width), (0, width + 1), (1, 1 + width)) if (at, end) in words)
+    spans = ((2, 2 + width), (0, width + 1), (1, 1 + width))
+    return next(start for start, end in spans if (start, end) in words)

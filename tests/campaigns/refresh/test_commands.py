@@ -13,11 +13,11 @@ from tests.support.harness import cli
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    made = Project(tmp_path)
-    monkeypatch.setenv("PATH", made.tool.path)
-    monkeypatch.setenv("GITINDEX_HOME", str(made.home))
+    project = Project(tmp_path)
+    monkeypatch.setenv("PATH", project.tool.path)
+    monkeypatch.setenv("GITINDEX_HOME", str(project.home))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
-    return made
+    return project
 
 
 def run(project: Project, *words: str):

@@ -28,11 +28,11 @@ DISC = hash64(symbol("shapes", "Disc#").encode())
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """Refreshed once, then changed: the next refresh has something to lose and something to do."""
-    made = Project(tmp_path)
-    assert made.refresh().status == "ok"
-    made.change("other.py", "def lonely():\n    return 9\n")
-    made.sync()
-    return made
+    project = Project(tmp_path)
+    assert project.refresh().status == "ok"
+    project.change("other.py", "def lonely():\n    return 9\n")
+    project.sync()
+    return project
 
 
 def everything(project: Project) -> tuple[Any, ...]:

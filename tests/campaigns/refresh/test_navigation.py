@@ -16,9 +16,9 @@ READ = ReadOptions()
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    made = Project(tmp_path)
-    assert made.refresh().status == "ok"
-    return made
+    project = Project(tmp_path)
+    assert project.refresh().status == "ok"
+    return project
 
 
 def found(answer: dict, kind: str = "references") -> list[tuple]:

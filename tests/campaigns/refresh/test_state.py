@@ -26,9 +26,9 @@ def states(project: Project, *paths: str, **more: str) -> dict:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    made = Project(tmp_path)
-    made.refresh()
-    return made
+    project = Project(tmp_path)
+    project.refresh()
+    return project
 
 
 def test_clean_files_may_be_edited(project: Project):

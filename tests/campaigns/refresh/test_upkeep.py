@@ -24,9 +24,9 @@ from tests.campaigns.refresh.test_refresh import DISC, all_documents, places
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    made = Project(tmp_path)
-    made.refresh()
-    return made
+    project = Project(tmp_path)
+    project.refresh()
+    return project
 
 
 def damage(project: Project) -> Path:

@@ -13,7 +13,7 @@ VARIABLES = dict(os.environ)  # as they were before a test's own environment
 def home_with_kept_tools(where: Path) -> Environment:
     home = where / "index"
     home.mkdir()
-    kept = VARIABLES.get("GITINDEX_TEST_TOOLS")
-    if kept:
-        (home / "tools").symlink_to(kept)
+    kept_tools = VARIABLES.get("GITINDEX_TEST_TOOLS")
+    if kept_tools:
+        (home / "tools").symlink_to(kept_tools)
     return Environment(home, variables=VARIABLES)

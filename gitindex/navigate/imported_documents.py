@@ -1,6 +1,6 @@
-"""Imported documents as navigation sees them: what stands at a place, where a symbol is defined, what is said of it.
+"""Imported documents as navigation reads them: symbols at a position, places of definitions, hover texts.
 
-Only documents made from the very bytes of the live file are ever asked for positions (SE-8).
+Positions are read only from documents that were made from the current bytes of their file (SE-8).
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class ExactDocument:
         return SymbolKey(0, self.path, number)
 
     def symbols_defined_at(self, line: int, column: int) -> list[SymbolKey]:
-        return [self.symbol_for(row[0]) for row in self.definitions if (row[1], row[2]) == (line, column)]
+        rows = (row for row in self.definitions if (row.line, row.column) == (line, column))
+        return [self.symbol_for(row.symbol) for row in rows]
 
 
 def is_exact(item: Occurrence) -> bool:
@@ -74,7 +75,7 @@ def is_exact(item: Occurrence) -> bool:
 
 
 class ExactFacts:
-    """Answers about symbols of one snapshot; remembers documents."""
+    """Answers about symbols of one snapshot; caches the documents that it unpacks."""
 
     def __init__(self, view: SnapshotView) -> None:
         self._view = view
@@ -93,7 +94,8 @@ class ExactFacts:
         """Where a symbol is defined."""
         if symbol.is_local:
             rows = self.load_document(symbol.path).definitions
-            return [(symbol.path, row[1], row[2]) for row in rows if row[0] == symbol.number and row[1]]
+            own_rows = (row for row in rows if row.symbol == symbol.number and row.line)
+            return [(symbol.path, row.line, row.column) for row in own_rows]
         return sorted(
             (item.path, item.line, item.column) for item in self.scip.definition_positions(symbol.hash)
         )
@@ -101,34 +103,32 @@ class ExactFacts:
     def find_references(self, symbol: SymbolKey) -> list[SymbolPosition]:
         """Everything but definitions, in current documents."""
         if symbol.is_local:
-            rows = self.load_document(symbol.path).occurrences
             occurrences = [
-                SymbolPosition(symbol.path, row.line, row.column, row.flags)
-                for row in rows
-                if row[0] == symbol.number
+                SymbolPosition(symbol.path, item.line, item.column, item.flags)
+                for item in self.load_document(symbol.path).occurrences
+                if item.symbol == symbol.number
             ]
         else:
             occurrences = list(self.scip.positions(symbol.hash))
         return [item for item in occurrences if not item.flags & DEFINITION]
 
     def describe_symbol(self, symbol: SymbolKey) -> dict[str, str] | None:
-        """Hover: signature and documentation, as the indexer gave them."""
+        """Hover text: signature and documentation, as the indexer wrote them."""
         from gitindex.semantic import describe
 
         name = b"" if symbol.is_local else self.scip.name(symbol.hash) or b""
         for path in dict.fromkeys(place[0] for place in self.definition_places(symbol)):
             document = self.load_document(path)
             for row in document.definitions:
-                if document.symbol_for(row[0]) == symbol and row[9] >= 0:
+                if document.symbol_for(row.symbol) == symbol and row.description >= 0:
                     infos = describe.parse_descriptions(self.scip.hover(path))
-                    if row[9] < len(infos):
-                        return _render_hover(describe.describe(name, infos[row[9]])._asdict(), name)
+                    if row.description < len(infos):
+                        description = describe.describe(name, infos[row.description])
+                        return _render_hover(description._asdict(), name)
         stored = None if symbol.is_local else self.scip.external_hover(symbol.hash)
         if stored is None:
             return _render_hover({}, name) if name else None
-        kind, display_name, signature, documentation = stored.decode("utf-8", "replace").split("\0", 3)
-        fields = {"kind": kind, "name": display_name, "signature": signature, "documentation": documentation}
-        return _render_hover(fields, name)
+        return _render_hover(describe.unpack_external(stored)._asdict(), name)
 
     def synthesize_definition(
         self, symbol: SymbolKey, place: tuple[str, int, int], language: str
@@ -145,20 +145,20 @@ class ExactFacts:
         names = [item.name for item in chain if item.suffix not in _NAMELESS] or [last]
         kind = kind_of(0, name, symbol_grammar.parse_last_descriptor(name))
         return DefinitionSite(
-            path,
-            language,
-            -1,
-            last,
-            ".".join(names),
-            kind,
-            line,
-            column,
-            line,
-            column + len(last),
-            "",
-            "",
-            -1,
-            EXACT_PRECISION,
+            path=path,
+            language=language,
+            ordinal=-1,
+            name=last,
+            qualified_name=".".join(names),
+            kind=kind,
+            line=line,
+            column=column,
+            end_line=line,
+            end_column=column + len(last),
+            signature="",
+            doc="",
+            parent=-1,
+            layer=EXACT_PRECISION,
         )
 
     def find_by_name(self, parts: list[str]) -> list[SymbolKey]:
@@ -179,7 +179,7 @@ class ExactFacts:
         document = ExactDocument(self._view, path)
         matches = set()
         for row in document.definitions:
-            symbol = document.symbol_for(row[0])
+            symbol = document.symbol_for(row.symbol)
             chain = [] if symbol.is_local else parse_descriptors(self.scip.name(symbol.hash) or b"")
             if ".".join(item.name for item in chain if item.suffix not in _NAMELESS) == qualified_name:
                 matches.add(symbol)
@@ -197,9 +197,8 @@ def parse_descriptors(name: bytes) -> tuple[symbol_grammar.Descriptor, ...]:
 
 def _render_hover(fields: dict[str, str], name: bytes) -> dict[str, str]:
     hover = {"symbol": name.decode("utf-8", "replace"), **fields}
-    if (
-        "documentation" in fields
-    ):  # docstrings come indented as they stand in the source, but for their first line
+    if "documentation" in fields:
+        # Docstrings come with the indentation of the source on every line but the first.
         first, newline, rest = fields["documentation"].partition("\n")
         hover["documentation"] = first + newline + textwrap.dedent(rest)
     return hover

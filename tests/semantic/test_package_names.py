@@ -23,16 +23,16 @@ FILES = {
 
 
 def named(root: str) -> package_names.Naming:
-    found = contexts.discover(FILES, FILES.__getitem__)
-    (context,) = [item for item in found if (item.language, item.root) == ("typescript", root)]
+    discovered = contexts.discover(FILES, FILES.__getitem__)
+    (context,) = [item for item in discovered if (item.language, item.root) == ("typescript", root)]
     return package_names.collect_naming(context, FILES, FILES.get)
 
 
 def stored(tmp_path: Path, root: str, *symbols: tuple[str, int]) -> list[bytes]:
     """Names as they are stored for occurrences (symbol, roles) on the lines of a context's index.ts."""
-    found = [writer.occurrence(text, (row, 0, 1), roles) for row, (text, roles) in enumerate(symbols)]
+    messages = [writer.occurrence(text, (row, 0, 1), roles) for row, (text, roles) in enumerate(symbols)]
     target = tmp_path / f"{root}.scip"
-    target.write_bytes(writer.index(writer.document(f"{root}/index.ts", found), tool="scip-typescript"))
+    target.write_bytes(writer.index(writer.document(f"{root}/index.ts", messages), tool="scip-typescript"))
     with IndexFile(target) as file:
         return sorted(name for _, name in DecodedIndex(file, FILES.get, naming=named(root)).symbols())
 
@@ -60,6 +60,6 @@ def test_packages_without_a_name_are_told_apart(tmp_path: Path):
 def test_only_what_needs_it_is_renamed():
     assert named("").nameless == named("a").nameless == b"."
     assert named("a").own == {b"@example/a"}
-    found = contexts.discover(FILES, FILES.__getitem__)
-    (python,) = [item for item in found if item.language == "python"]
+    discovered = contexts.discover(FILES, FILES.__getitem__)
+    (python,) = [item for item in discovered if item.language == "python"]
     assert package_names.collect_naming(python, FILES, FILES.get) == package_names.NAMELESS
