@@ -11,12 +11,11 @@ from typing import Self
 from gitindex.errors import GitError, MissingObjects, TransientGitError
 from gitindex.git.failure import Damage, damage_error
 from gitindex.git.localconfig import mentions
-from gitindex.git.objects import (
+from gitindex.git.object_values import (
     EMPTY_TREES,
     Blob,
     TreeChange,
     TreeEntry,
-    build_changes,
     missing_blob_error,
     raw_tree_id,
 )
@@ -64,9 +63,7 @@ class CliObjects:
             def children(tree: bytes) -> Iterator[Child]:
                 return parse_tree(tree, self._read_tree(trees, tree.hex()))
 
-            return build_changes(
-                diff_trees(self._repo, children, raw_tree_id(old_tree), raw_tree_id(new_tree))
-            )
+            return diff_trees(self._repo, children, raw_tree_id(old_tree), raw_tree_id(new_tree))
 
     def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
         # Own processes per call: a reader that stops half-way leaves no answers behind for the next one.

@@ -12,12 +12,11 @@ from pygit2.enums import ObjectType, Option
 
 from gitindex.git.failure import Damage, damage_error
 from gitindex.git.loose import LooseObjects
-from gitindex.git.objects import (
+from gitindex.git.object_values import (
     EMPTY_TREES,
     Blob,
     TreeChange,
     TreeEntry,
-    build_changes,
     missing_blob_error,
     raw_tree_id,
 )
@@ -58,19 +57,17 @@ class Pygit2Objects:
         for name in path.split(b"/"):
             if current.mode != TREE or current.blob in EMPTY_TREES:
                 return None
-            child = next(
-                (item for item in self._read_children(bytes.fromhex(current.blob)) if item[1] == name), None
-            )
-            if child is None:
+            children = self._read_children(bytes.fromhex(current.blob))
+            match = next(((mode, raw_id) for mode, child, raw_id in children if child == name), None)
+            if match is None:
                 return None
-            current = TreeEntry(path, child[0], child[2].hex())
+            mode, raw_id = match
+            current = TreeEntry(path, mode, raw_id.hex())
         return None if current.mode == TREE else current
 
     def diff(self, old_tree: str | None, new_tree: str) -> list[TreeChange]:
-        differing = diff_trees(
-            self._git_repo, self._read_children, raw_tree_id(old_tree), raw_tree_id(new_tree)
-        )
-        return build_changes(differing)
+        trees = raw_tree_id(old_tree), raw_tree_id(new_tree)
+        return diff_trees(self._git_repo, self._read_children, *trees)
 
     def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
         for blob in blobs:

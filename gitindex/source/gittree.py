@@ -14,7 +14,8 @@ from typing import NamedTuple, Self
 
 from gitindex.errors import GitDamaged, TransientGitError
 from gitindex.files.safeopen import Root
-from gitindex.git.objects import Blob, Objects, TreeEntry, open_objects
+from gitindex.git.object_values import EMPTY_TREE, Blob, TreeEntry
+from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Head, Repo, read_head, resolve
 from gitindex.git.status import UNLISTABLE, PendingStatus, WorktreeStatus
 from gitindex.model.manifest import GitState
@@ -24,10 +25,6 @@ from gitindex.source.nested import NestedRepos
 from gitindex.source.source_file import LINK, NESTED, Content, SourceFile, choose_spellings, make_source_file
 from gitindex.source.worktree_files import identify, lstat, read_worktree_file
 
-EMPTY_TREE = {
-    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-}
 _HEAD_READS = 5
 _MAX_COMPARED = 32  # files
 

@@ -14,7 +14,8 @@ from stat import S_ISDIR, S_ISREG
 
 from gitindex.errors import GitError
 from gitindex.files.safeopen import ReadError, Root
-from gitindex.git.objects import Blob, Objects, open_objects
+from gitindex.git.object_values import Blob
+from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo, discover, read_head, resolve
 from gitindex.git.tree_limits import check_file_count
 from gitindex.source.source_file import NESTED, SUBMODULE, SourceFile, make_source_file
