@@ -14,7 +14,7 @@ from gitindex.files.links import LinkEntry, resolve_link
 from gitindex.files.policy import EligibilityPolicy
 from gitindex.model.change_set import ChangeSet
 from gitindex.model.manifest import FileError, Manifest
-from gitindex.model.paths import casefold_key
+from gitindex.model.paths import PathKey, casefold_key
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.rulefiles import is_rule_file
 from gitindex.model.skips import SkipReason
@@ -39,7 +39,7 @@ FAILURE_HINT = "fix the file, add it to .gitindexignore, or run: gitindex sync -
 class PlannedFile:
     """One path to write: from `source_file`'s content (a link's resolved target), or as a skip."""
 
-    key: str
+    key: PathKey
     blob: str
     link: bool
     source_file: SourceFile | None  # None: nothing to read, `skip` says why
@@ -50,9 +50,9 @@ class PlannedFile:
 @dataclass(frozen=True, slots=True)
 class Plan:
     write: tuple[PlannedFile, ...]
-    gone: tuple[str, ...]
-    overlay: Mapping[str, OverlayEntry]
-    before: Mapping[str, FileRecord]  # records that disappear or are replaced
+    gone: tuple[PathKey, ...]
+    overlay: Mapping[PathKey, OverlayEntry]
+    before: Mapping[PathKey, FileRecord]  # records that disappear or are replaced
     errors: tuple[FileError, ...] = ()
 
     @property
@@ -68,8 +68,8 @@ class Planner:
         self._source = source
         self._policy = policy
         self._overlay = view.overlay() if view else {}
-        self._stats: dict[str, OverlayEntry] = {}
-        self._tree: Mapping[str, SourceFile] | None = None
+        self._stats: dict[PathKey, OverlayEntry] = {}
+        self._tree: Mapping[PathKey, SourceFile] | None = None
         self._failures: list[FileError] = []
         self._unreadable_dirs: set[str] = set()  # directories
 
@@ -77,9 +77,9 @@ class Planner:
         """`whole`: compare every path, because something that decides the fate of all of them changed."""
         source_files = self._select_files(whole)
         write: list[PlannedFile] = []
-        before: dict[str, FileRecord] = {}
-        gone: list[str] = []
-        unchanged: list[str] = []
+        before: dict[PathKey, FileRecord] = {}
+        gone: list[PathKey] = []
+        unchanged: list[PathKey] = []
         for key in sorted(source_files):
             source_file = source_files[key]
             old = self._view.record(key) if self._view else None
@@ -105,7 +105,7 @@ class Planner:
         self._check_collisions([*indexed_keys, *tolerated], removed_keys={*gone, *skipped})
         return self._finish(write, gone, before)
 
-    def _select_files(self, whole: bool) -> Mapping[str, SourceFile | None]:
+    def _select_files(self, whole: bool) -> Mapping[PathKey, SourceFile | None]:
         """Paths that may differ. Links depend on other paths, so a tree with links is compared whole."""
         if self._view is not None and not whole and not _has_unfinished_files(self._view.manifest):
             tree = self._view.manifest.git.tree_sha
@@ -164,8 +164,8 @@ class Planner:
         if not source_file.from_worktree:
             return Content(blob=source_file.blob)
         content = self._source.identify(source_file, self._overlay.get(source_file.key))
-        if content.stat is not None:
-            self._stats[source_file.key] = content.stat
+        if content.overlay_entry is not None:
+            self._stats[source_file.key] = content.overlay_entry
         return content
 
     def _plan_link(self, link: SourceFile) -> PlannedFile:
@@ -187,7 +187,7 @@ class Planner:
             return PlannedFile(link.key, link.blob, True, None, content.skip or SkipReason.SYMLINK_BROKEN)
         return PlannedFile(link.key, link.blob, True, target_file._replace(blob=content.blob))
 
-    def _lookup(self, key: str) -> LinkEntry | None:
+    def _lookup(self, key: PathKey) -> LinkEntry | None:
         assert self._tree is not None
         source_file = self._tree.get(key)
         if source_file is None:
@@ -205,8 +205,10 @@ class Planner:
         _, content = next(iter(self._source.read([link])))
         return content.data
 
-    def _finish(self, write: list[PlannedFile], gone: list[str], before: dict[str, FileRecord]) -> Plan:
-        overlay = {path: OverlayEntry(path, "", 0, 0, 0, 0) for path in self._source.dirty_paths}
+    def _finish(
+        self, write: list[PlannedFile], gone: list[PathKey], before: dict[PathKey, FileRecord]
+    ) -> Plan:
+        overlay = {path: OverlayEntry.without_content(path) for path in self._source.dirty_paths}
         overlay.update(self._stats)
         return Plan(tuple(write), tuple(gone), overlay, before, tuple(self._failures))
 
@@ -223,13 +225,13 @@ class Planner:
     def _is_still_unreadable(self, old: FileRecord) -> bool:
         return old.skip == SkipReason.UNREADABLE and old.path in self._unreadable_dirs
 
-    def _check_unreadable_dirs(self, gone: list[str]) -> None:
+    def _check_unreadable_dirs(self, gone: list[PathKey]) -> None:
         """What was indexed and can no longer be listed is no deletion (CS-3)."""
         for key in sorted(self._unreadable_dirs):
             if any(path.startswith(f"{key}/") for path in gone):
                 self._failures.append(FileError("unreadable_file", f"cannot read {key}/", key))
 
-    def _check_collisions(self, keys: list[str], removed_keys: set[str]) -> None:
+    def _check_collisions(self, keys: list[PathKey], removed_keys: set[PathKey]) -> None:
         """Two indexed paths that one case-insensitive file system cannot both hold (EL-2)."""
         for key, other in self._source.duplicate_spellings:
             self._failures.append(
@@ -269,7 +271,7 @@ def _has_unfinished_files(manifest: Manifest) -> bool:
     return manifest.degraded or BUDGET in manifest.counts.text_only
 
 
-def _has_link(changed: Mapping[str, SourceFile | None]) -> bool:
+def _has_link(changed: Mapping[PathKey, SourceFile | None]) -> bool:
     return any(source_file is not None and source_file.mode == LINK for source_file in changed.values())
 
 
@@ -289,9 +291,9 @@ def _is_unchanged(old: FileRecord, planned: PlannedFile) -> bool:
     )
 
 
-def compute_changes(plan: Plan, written: Mapping[str, FileRecord]) -> ChangeSet:
+def compute_changes(plan: Plan, written: Mapping[PathKey, FileRecord]) -> ChangeSet:
     """Name the differences between indexed files. A rename is exact: the same bytes left one path for another."""
-    vacated: dict[str, list[str]] = {}
+    vacated: dict[str, list[PathKey]] = {}
     for key in plan.gone:
         if not plan.before[key].skip:
             vacated.setdefault(plan.before[key].content, []).append(key)
@@ -313,8 +315,8 @@ def compute_changes(plan: Plan, written: Mapping[str, FileRecord]) -> ChangeSet:
 
 
 def list_tombstones(
-    plan: Plan, change_set: ChangeSet, written: Mapping[str, FileRecord]
-) -> list[tuple[str, str]]:
+    plan: Plan, change_set: ChangeSet, written: Mapping[PathKey, FileRecord]
+) -> list[tuple[PathKey, str]]:
     """Every path whose older rows must not be seen any more, with the reason."""
     renamed_from = {old for old, _ in change_set.rename}
     gone = [(key, "rename_from" if key in renamed_from else "delete") for key in plan.gone]

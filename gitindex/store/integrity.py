@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gitindex.errors import ChecksumMismatch
+from gitindex.model.file_stat import Stat
 from gitindex.model.manifest import Artifact
 from gitindex.store import atomic
 from gitindex.store.layout import Layout
@@ -23,7 +24,6 @@ from gitindex.store.layout import Layout
 T = TypeVar("T")
 R = TypeVar("R")
 _READ_BYTES = 1 << 20
-Stamp = tuple[int, int, int, int]  # inode, size, mtime_ns, ctime_ns
 
 
 def hash_file(path: Path) -> tuple[str, int]:
@@ -63,7 +63,7 @@ class Verifier:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._checksum_cache = _load_checksum_cache(layout)
-        self._verified_stamps: dict[str, Stamp] = {}
+        self._verified_stats: dict[str, Stat] = {}
 
     def verified_path(self, artifact: Artifact) -> Path:
         """The artifact's path, once its bytes are proven.
@@ -71,14 +71,14 @@ class Verifier:
         Raises ChecksumMismatch, naming the artifact and the repair command.
         """
         path = self._layout.base / artifact.path
-        stamp = _read_stamp(path)
-        if stamp is None:
+        stat = _read_stat(path)
+        if stat is None:
             raise _mismatch_error(artifact, "is missing")
-        if stamp[1] != artifact.size_bytes:
-            raise _mismatch_error(artifact, f"has {stamp[1]} bytes instead of {artifact.size_bytes}")
-        if self._verified_stamps.get(artifact.path) != stamp and not self._matches_cache(artifact, stamp):
+        if stat.size != artifact.size_bytes:
+            raise _mismatch_error(artifact, f"has {stat.size} bytes instead of {artifact.size_bytes}")
+        if self._verified_stats.get(artifact.path) != stat and not self._matches_cache(artifact, stat):
             self.rehash(artifact)
-        self._verified_stamps[artifact.path] = stamp
+        self._verified_stats[artifact.path] = stat
         return path
 
     def verify_all(self, artifacts: Iterable[Artifact]) -> None:
@@ -88,9 +88,9 @@ class Verifier:
 
     def mark_verified(self, artifact: Artifact) -> None:
         """Trust a file this process linked from one it had proven: same inode, same bytes."""
-        stamp = _read_stamp(self._layout.base / artifact.path)
-        if stamp is not None:
-            self._verified_stamps[artifact.path] = stamp
+        stat = _read_stat(self._layout.base / artifact.path)
+        if stat is not None:
+            self._verified_stats[artifact.path] = stat
 
     def rehash(self, artifact: Artifact) -> None:
         """Hash the bytes whatever any note says.
@@ -108,20 +108,20 @@ class Verifier:
 
     def is_cached(self, artifact: Artifact) -> bool:
         """Does a publisher's note vouch for the file as it stands? Reads no content."""
-        stamp = _read_stamp(self._layout.base / artifact.path)
-        return stamp is not None and self._matches_cache(artifact, stamp)
+        stat = _read_stat(self._layout.base / artifact.path)
+        return stat is not None and self._matches_cache(artifact, stat)
 
-    def _matches_cache(self, artifact: Artifact, stamp: Stamp) -> bool:
-        return self._checksum_cache.get(artifact.path) == (artifact.sha256, *stamp)
+    def _matches_cache(self, artifact: Artifact, stat: Stat) -> bool:
+        return self._checksum_cache.get(artifact.path) == _cache_entry(artifact, stat)
 
 
 def write_checksum_cache(layout: Layout, artifacts: Iterable[Artifact]) -> None:
     """Leave notes for artifacts this process wrote or checked just now. Writers only, under the lease."""
-    entries: dict[str, list[object]] = {}
+    entries: dict[str, tuple[object, ...]] = {}
     for artifact in artifacts:
-        stamp = _read_stamp(layout.base / artifact.path)
-        if stamp is not None:
-            entries[artifact.path] = [artifact.sha256, *stamp]
+        stat = _read_stat(layout.base / artifact.path)
+        if stat is not None:
+            entries[artifact.path] = _cache_entry(artifact, stat)
     atomic.write_bytes(layout.checksum_cache, json.dumps(entries, separators=(",", ":")).encode())
 
 
@@ -134,12 +134,16 @@ def _load_checksum_cache(layout: Layout) -> Mapping[str, tuple[object, ...]]:
         return {}
 
 
-def _read_stamp(path: Path) -> Stamp | None:
+def _cache_entry(artifact: Artifact, stat: Stat) -> tuple[object, ...]:
+    """As the checksum cache stores it: the order is that of the file on disk."""
+    return artifact.sha256, stat.inode, stat.size, stat.mtime_ns, stat.ctime_ns
+
+
+def _read_stat(path: Path) -> Stat | None:
     try:
-        file_stat = os.stat(path, follow_symlinks=False)
+        return Stat.of(os.stat(path, follow_symlinks=False))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns, file_stat.st_ctime_ns
 
 
 def _mismatch_error(artifact: Artifact, what: str) -> ChecksumMismatch:
