@@ -1,4 +1,4 @@
-"""Trees and blobs by id. Two readers, one contract (`tests/git/test_objects.py` runs over both).
+"""Reads trees and blobs by id. Two readers, one contract (`tests/git/test_objects.py` runs over both).
 
 The git program starts in milliseconds and reads everything; libgit2 is quicker in bulk but cannot open every
 repository. Paths are raw bytes; submodules appear as entries with mode 160000; trees never appear.

@@ -1,4 +1,4 @@
-"""`Objects` over libgit2, for bulk work. Imported only when asked for; declines what it cannot read whole."""
+"""`Objects` over libgit2, for bulk work. Imported only for bulk work; declines repositories that it cannot read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gitindex.git.tree_limits import check_file_count, check_path_length, check_
 from gitindex.git.trees import TREE, Child, diff_trees, parse_tree
 
 _KINDS = {ObjectType.BLOB: b"blob", ObjectType.TREE: b"tree"}
-# libgit2 hashes what it reads by code that looks for collisions, as long as inflating takes. We hash it ourselves.
+# libgit2 verifies hashes with collision detection, which takes as long as inflating. `_verify_hash` does it here.
 pygit2.option(Option.ENABLE_STRICT_HASH_VERIFICATION, False)
 
 
@@ -88,7 +88,7 @@ class Pygit2Objects:
         self.close()
 
     def _walk(self, tree: bytes) -> Iterator[TreeEntry]:
-        """Depth first, with a stack of our own: a tree may be deeper than Python calls."""
+        """Depth first, with an explicit stack: a tree may be deeper than Python's recursion limit."""
         count = 0
         stack = [(b"", self._read_children(tree))]
         while stack:
@@ -106,7 +106,7 @@ class Pygit2Objects:
                 stack.pop()
 
     def _read_children(self, tree: bytes) -> Iterator[Child]:
-        """The raw tree object, parsed here: a Python object per entry of libgit2's costs twice as much."""
+        """Parses the raw tree object: the objects that libgit2 makes per entry cost twice as much."""
         return parse_tree(tree, self._read_tree(tree.hex()))
 
     def _read_tree(self, tree: str) -> bytes:
