@@ -1,4 +1,4 @@
-"""What a snapshot remembers of one path: enough to tell whether it must be indexed again."""
+"""What a snapshot records of one path: enough to tell whether it must be indexed again."""
 
 from __future__ import annotations
 
