@@ -87,7 +87,7 @@ class Origin:
     signer: str | None = None
     remote: str | None = None
     toc: str | None = None  # hash of the signed table of contents it was fetched by
-    amended: bool = False  # something was built here on top of what was fetched; the signer signed only the latter
+    amended: bool = False  # something was built here on top of it, which the signer did not sign
 
     def amend(self) -> Origin:
         return replace(self, amended=True) if self.kind == "fetched" else self
