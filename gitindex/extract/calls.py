@@ -1,12 +1,13 @@
-"""Call sites: the last name of what is called, and what stands before it."""
+"""Call sites: the callee (the last name of what is called) and the receiver (the expression before it)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitindex.extract.native import scan
+from gitindex.extract.nesting import SymbolRange
 from gitindex.extract.source_text import SourceText
 from gitindex.model.rows import ExtractedCall
 
@@ -21,17 +22,26 @@ _SIMPLE = re.compile(rb"[\w$]+")
 _CALLEE = re.compile(rb"([\w$~\x80-\xff][\w$\x80-\xff-]*[?!]?)\s*(?:::)?(?:<[^()]*>|\[[^()]*\])?\s*$")
 _LINK = b" \t\r\n.:?&>-\\"  # what may stand between a receiver and its member
 
-Owner = tuple[int, int, int]  # start, end, symbol index; outer before inner
-_Site = tuple[int, int, int]  # callee start, callee end, receiver start
+
+class _CallSite(NamedTuple):
+    """Byte offsets; the compiled scanner reads the three by position."""
+
+    start: int  # of the callee's name
+    end: int
+    receiver_start: int
 
 
 def find_calls(
-    source: SourceText, plain: list[Node], invocations: Sequence[Node], owners: tuple[Owner, ...]
+    source: SourceText, plain: list[Node], invocations: Sequence[Node], owners: tuple[SymbolRange, ...]
 ) -> tuple[ExtractedCall, ...]:
     """`plain` nodes end with the callee's name; `invocations` hold it in a field."""
     data = source.data
     invocation_sites = list(_find_invocation_sites(invocations))
     if scan is not None:
+        limits = (
+            _MAX_RECEIVER,
+            _MAX_RECEIVER_BYTES,
+        )  # characters of a receiver that are kept, bytes that are read
         rows = scan.calls(
             data,
             plain,
@@ -39,28 +49,25 @@ def find_calls(
             owners,
             _CALLEE_TAIL_BYTES,
             _match_callee,
-            _MAX_RECEIVER,
-            _MAX_RECEIVER_BYTES,
+            *limits,
             _fold_whitespace,
         )
         return tuple(map(ExtractedCall._make, rows))
     sites = sorted([*_find_plain_sites(data, plain), *invocation_sites])
-    lines, columns = source.locate([site[0] for site in sites])
+    lines, columns = source.locate([site.start for site in sites])
     return tuple(
         ExtractedCall(
-            data[start:end].decode("utf-8", "replace"),
-            _clean_receiver(data[receiver_start:start]),
+            data[site.start : site.end].decode("utf-8", "replace"),
+            _clean_receiver(data[site.receiver_start : site.start]),
             line,
             column,
             owner,
         )
-        for (start, end, receiver_start), line, column, owner in zip(
-            sites, lines, columns, _find_owners(sites, owners), strict=True
-        )
+        for site, line, column, owner in zip(sites, lines, columns, _find_owners(sites, owners), strict=True)
     )
 
 
-def _find_plain_sites(data: bytes, nodes: Sequence[Node]) -> Iterator[_Site]:
+def _find_plain_sites(data: bytes, nodes: Sequence[Node]) -> Iterator[_CallSite]:
     for node in nodes:
         begin = node.start_byte
         end = node.end_byte
@@ -68,9 +75,10 @@ def _find_plain_sites(data: bytes, nodes: Sequence[Node]) -> Iterator[_Site]:
         tail = data[low:end]
         name = tail[tail.rfind(b".") + 1 :]
         if _SIMPLE.fullmatch(name):
-            yield end - len(name), end, begin
+            yield _CallSite(end - len(name), end, begin)
         elif span := _match_callee(tail):
-            yield low + span[0], low + span[1], begin
+            start, stop = span
+            yield _CallSite(low + start, low + stop, begin)
 
 
 def _match_callee(tail: bytes) -> tuple[int, int] | None:
@@ -78,11 +86,11 @@ def _match_callee(tail: bytes) -> tuple[int, int] | None:
     return match.span(1) if match else None
 
 
-def _find_invocation_sites(nodes: Sequence[Node]) -> Iterator[_Site]:
+def _find_invocation_sites(nodes: Sequence[Node]) -> Iterator[_CallSite]:
     for node in nodes:
         name = node.child_by_field_name("name") or node.child_by_field_name("method")
         if name is not None:
-            yield name.start_byte, name.end_byte, node.start_byte
+            yield _CallSite(name.start_byte, name.end_byte, node.start_byte)
 
 
 def _clean_receiver(before: bytes) -> str:
@@ -96,15 +104,15 @@ def _fold_whitespace(expression: bytes) -> str:
     return text[:_MAX_RECEIVER]
 
 
-def _find_owners(sites: Sequence[_Site], owners: Sequence[Owner]) -> Iterator[int]:
-    """The innermost definition around each site; both ascend, so one sweep does."""
-    stack: list[Owner] = []
+def _find_owners(sites: Sequence[_CallSite], owners: Sequence[SymbolRange]) -> Iterator[int]:
+    """The symbol of the innermost definition around each site; both ascend, so one sweep suffices."""
+    stack: list[SymbolRange] = []
     remaining = iter(owners)
     upcoming = next(remaining, None)
-    for position, _, _ in sites:
-        while upcoming is not None and upcoming[0] <= position:
+    for site in sites:
+        while upcoming is not None and upcoming.start <= site.start:
             stack.append(upcoming)
             upcoming = next(remaining, None)
-        while stack and stack[-1][1] <= position:
+        while stack and stack[-1].end <= site.start:
             stack.pop()
-        yield stack[-1][2] if stack else -1
+        yield stack[-1].symbol if stack else -1

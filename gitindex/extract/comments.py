@@ -11,7 +11,7 @@ from gitindex.extract.source_text import SourceText
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_DOC = 400
+_DOC = 400  # characters that are kept; read are four times as many bytes, enough for any code points
 _OPEN = re.compile(r"^\s*(?:/\*\*?!?|//[/!]?|\#!?|---?\[*=*\[?|\*(?!/))?[ \t]?")
 _QUOTES_BEFORE = re.compile(r"^\w*(\"\"\"|'''|\"|')")
 _QUOTES_AFTER = re.compile(r"(\"\"\"|'''|\"|')$")
@@ -19,7 +19,7 @@ _CLOSE = re.compile(r"\s*(?:\*+/|\]=*\])\s*$")
 
 
 class LeadBlock(NamedTuple):
-    """Whole lines that hold nothing but one comment or attribute."""
+    """Lines on which nothing stands before one comment or attribute."""
 
     first: int  # 0-based rows
     last: int
@@ -29,7 +29,7 @@ class LeadBlock(NamedTuple):
 
 
 class LeadingBlocks:
-    """Blocks by their last row, to walk upwards from a definition."""
+    """Comments and attributes by their last row, to walk upwards from a definition."""
 
     def __init__(self, source: SourceText, comments: Iterable[Node], attributes: Iterable[Node]) -> None:
         self._source = source
@@ -38,7 +38,7 @@ class LeadingBlocks:
         self._by_last = {block.last: block for block in _find_blocks(source, spans)}
 
     def find_above(self, row: int) -> tuple[int, str]:
-        """First row of what belongs to a definition on `row`, and the documentation in it."""
+        """The first row of the blocks directly above a definition on `row`, and the documentation in them."""
         texts: list[str] = []
         while (block := self._by_last.get(row - 1)) is not None and block.first < row:
             row = block.first
@@ -47,13 +47,13 @@ class LeadingBlocks:
         return row, clean_comment("\n".join(reversed(texts))) if texts else ""
 
     def read_opening(self) -> str:
-        """The comment that opens the file, a shebang line left out."""
+        """The text of the comment that opens the file, without a shebang line."""
         blocks = sorted(block for block in self._by_last.values() if block.is_comment)
         texts: list[str] = []
         row = 0
         for block in blocks[:40]:
             if block.first > row + 1 and (texts or block.first > 2):
-                break
+                break  # a gap ends the comment; two blank lines may stand before it
             row = block.last
             text = self._source.text(block.start, min(block.end, block.start + _DOC * 4))
             if not text.startswith("#!"):
@@ -67,18 +67,18 @@ def _find_blocks(source: SourceText, spans: list[tuple[int, int, bool]]) -> Iter
     ends = [max(start, end - 1) if data[end - 1 : end] == b"\n" else end for start, end, _ in spans]
     first = source.rows(start for start, _, _ in spans)
     last = source.rows(ends)
-    for (start, _, comment), end, top, bottom in zip(spans, ends, first, last, strict=True):
+    for (start, _, is_comment), end, top, bottom in zip(spans, ends, first, last, strict=True):
         if data[starts[top] : start].strip() in (b"", b"template"):
-            yield LeadBlock(top, bottom, start, end, comment)
+            yield LeadBlock(top, bottom, start, end, is_comment)
 
 
 def clean_comment(comment: str) -> str:
-    """The words of a comment without its marks."""
+    """The text of a comment without its delimiters."""
     lines = [_CLOSE.sub("", _OPEN.sub("", line)) for line in comment.splitlines()]
     return "\n".join(line.rstrip() for line in lines).strip()[:_DOC].rstrip()
 
 
 def clean_docstring(literal: str) -> str:
-    """The words of a docstring without quotes and indentation."""
+    """The text of a docstring without quotes and indentation."""
     text = _QUOTES_AFTER.sub("", _QUOTES_BEFORE.sub("", literal))
     return "\n".join(line.strip() for line in text.splitlines()).strip()[:_DOC].rstrip()

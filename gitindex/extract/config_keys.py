@@ -18,7 +18,7 @@ _MAX_NAME = 200
 
 
 def read_keys(source: SourceText, pairs: Iterable[Node], dotted: bool) -> list[ParsedDefinition]:
-    """Outer before inner; `dotted`: a bare dot parts a key."""
+    """Outer before inner; `dotted`: a dot outside quotes separates the parts of a key."""
     key_nodes = sorted(pairs, key=lambda node: (node.start_byte, -node.end_byte))[:MAX_KEYS]
     rows = source.rows(node.start_byte for node in key_nodes)
     definitions = (
@@ -39,24 +39,31 @@ def _make_definition(source: SourceText, pair: Node, row: int, dotted: bool) -> 
     end = start + len(source.data[start:end].rstrip())
     signature = " ".join(source.text(start, min(end, start + 240)).partition("\n")[0].split())
     return ParsedDefinition(
-        start, end, "key", parts[-1], ".".join(parts[:-1]), key.start_byte, signature, "", row, True
+        start=start,
+        end=end,
+        kind="key",
+        name=parts[-1],
+        owner=".".join(parts[:-1]),
+        name_start=key.start_byte,
+        signature=signature,
+        lead_row=row,
     )
 
 
 def _split_key(key: str) -> list[str]:
-    """The segments of a key; dots inside quotes do not part it."""
+    """The parts of a dotted key; a dot inside quotes belongs to its part."""
     parts: list[str] = []
     quote = word = ""
-    for sign in key:
+    for character in key:
         if quote:
-            quote = "" if sign == quote else quote
-            word += "" if not quote else sign
-        elif sign in "\"'":
-            quote = sign
-        elif sign == ".":
+            quote = "" if character == quote else quote
+            word += "" if not quote else character
+        elif character in "\"'":
+            quote = character
+        elif character == ".":
             parts.append(word)
             word = ""
         else:
-            word += sign
+            word += character
     parts.append(word)
     return [part.strip() for part in parts if part.strip()]

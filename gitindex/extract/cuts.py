@@ -1,4 +1,4 @@
-"""Where to cut a file: line ranges near the aimed size that respect definitions.
+"""Where to cut a file: line ranges of about the target size that respect definitions.
 
 A definition up to one and a half times the target stays whole with its comments; small neighbours share a range;
 a larger one is cut between its inner definitions, then at blank or shallow lines. Ranges ascend and cover all lines
@@ -15,9 +15,11 @@ from gitindex.extract.native import scan
 from gitindex.extract.source_text import SourceText
 
 _WHOLE = 1.5  # times the target: below this a definition is never cut
-_TINY = 0.08  # times the target: a closing brace or so joins what stands before it
-_INDENT_BYTES = 200  # bytes of a line: white space beyond makes it blank
-_BLANK_BONUS = 1000
+_TINY = 0.08  # times the target: text this short, such as a closing brace, joins the range before it
+_INDENT_BYTES = (
+    200  # bytes of a line that are read; a line whose first 200 bytes are white space counts as blank
+)
+_BLANK_BONUS = 1000  # a cut after a blank line is always better than one at any indentation
 
 Range = tuple[int, int]  # 0-based rows, half-open
 
@@ -37,7 +39,7 @@ class _Block(NamedTuple):
 
 
 def cut_spans(source: SourceText, extents: Sequence[tuple[int, int]], target: int) -> Iterator[Span]:
-    """`extents` are inclusive row ranges of definitions in order of their start."""
+    """Line ranges to chunk. `extents` are inclusive row ranges of definitions in order of their start."""
     sizes = _Sizes.from_target(target)
     if scan is not None:
         return map(Span._make, scan.spans(source.data, extents, *sizes, _INDENT_BYTES, _BLANK_BONUS))
@@ -46,7 +48,7 @@ def cut_spans(source: SourceText, extents: Sequence[tuple[int, int]], target: in
 
 
 class _Sizes(NamedTuple):
-    """In code points."""
+    """In code points; the compiled scanner reads them in this order."""
 
     target: int
     whole: int
@@ -54,8 +56,8 @@ class _Sizes(NamedTuple):
 
     @classmethod
     def from_target(cls, target: int) -> _Sizes:
-        aim = max(1, target)
-        return cls(aim, int(aim * _WHOLE), int(aim * _TINY))
+        target = max(1, target)
+        return cls(target, int(target * _WHOLE), int(target * _TINY))
 
 
 def _trim_ranges(source: SourceText, ranges: Iterable[Range]) -> Iterator[Span]:
@@ -158,7 +160,7 @@ class _Cutter:
             yield first, last
 
     def _find_best_cut(self, first: int, end: int) -> int:
-        """The row in the second half at which cutting hurts least: after a blank line, else a shallow one."""
+        """The best row of the second half to cut before: after a blank line, else the least indented one."""
         half = bisect_right(self._chars, self._chars[first] + self._target // 2, first + 1, end)
         low = max(half, first + 1)
         best, cost = end, 1 << 30
@@ -168,7 +170,7 @@ class _Cutter:
             text = prefix.lstrip()
             if text and row >= low:
                 price = len(prefix) - len(text) - (_BLANK_BONUS if blank_before else 0)
-                if price <= cost:  # of equals the last
+                if price <= cost:  # of equal ones the last
                     best, cost = row, price
             blank_before = not text
         return best

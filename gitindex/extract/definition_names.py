@@ -1,4 +1,4 @@
-"""What a definition node is called, and where its body starts: fields first, a few grammars' habits after."""
+"""Finds the name and the body of a definition node: by its fields, else by the node types that some grammars use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME_FIELDS = ("name", "left", "pattern", "property", "declarator")
 _NAME_TYPES = frozenset(
     {"simple_identifier", "type_identifier", "identifier", "name", "variable_declaration", "variable_list"}
 )
-# Names that spell their scope as well.
+# Nodes whose text holds the scope, too.
 _WHOLE_NAMES = frozenset(
     {"name", "member_expression", "dot_index_expression", "method_index_expression", "scope_resolution"}
 )
@@ -36,14 +36,14 @@ class DefinedName(NamedTuple):
 
 
 def find_name(node: Node, data: bytes, receivers: bool) -> DefinedName | None:
-    """None for a definition without a usable name; `receivers`: the grammar has such a field."""
+    """None for a definition without a usable name; `receivers`: the grammar has a field for the receiver's type."""
     through_function = False
     target = node.child_by_field_name("name")
     if target is None:
         if node.type in _FIXED_NAMES:
             return DefinedName(_FIXED_NAMES[node.type], "", node.start_byte, callable=True, member=True)
         target, through_function = _descend(node)
-    if target.type == "variable_name":  # PHP's `$` is a sign before the name; elsewhere it is a letter of it
+    if target.type == "variable_name":  # PHP's `$` stands before the name; elsewhere it is part of it
         target = first_named_child(target) or target
     start = target.start_byte
     raw = data[start : min(target.end_byte, start + _MAX_NAME)].decode("utf-8", "replace")
@@ -122,7 +122,7 @@ def scope_name(node: Node, field: str, data: bytes) -> str:
 
 
 def first_named_child(node: Node) -> Node | None:
-    """The binding raises where there is none."""
+    """None where there is none; the binding itself would raise."""
     return node.named_child(0) if node.named_child_count else None
 
 

@@ -1,4 +1,4 @@
-"""Definitions of a syntax tree: kind, name, signature, range and documentation, each read from its own node."""
+"""Reads definitions from a syntax tree: kind, name, signature, range and documentation of each."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _MAX_SIGNATURE = 240
-_MAX_SCANNED = 2000  # bytes of a signature looked at
+_MAX_SCANNED = 2000  # bytes of a signature that are read
 _VALUES = frozenset({"variable", "field", "constant"})
 _BRACED = _VALUES | {"type"}  # their braces are no body
-_BREAK = re.compile(rb".*[{}();,]", re.S)
+_BREAK = re.compile(rb".*[{}();,]", re.S)  # up to the last sign that cannot belong to a modifier
 _COMMENT_SIGN = re.compile(rb"#|//|/\*|--")
 _WHITESPACE = b" \t\r\n"
 _WRAPPED = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")  # what only the layout over several lines adds
-_LOOSE_END = " :{=;,\\"
+_LOOSE_END = " :{=;,\\"  # left over where the body was cut off
 
 
 class ParsedDefinition(NamedTuple):
-    """A symbol in the making; `kind` is "" for a mere scope."""
+    """A definition before `nesting` gives it a qualified name and a parent; `kind` is "" for a mere scope."""
 
-    start: int
+    start: int  # in bytes, as `end` and `name_start`
     end: int
     kind: str
     name: str
-    owner: str
-    name_start: int  # of the name
-    signature: str
-    doc: str
+    name_start: int
     lead_row: int  # 0-based first row with its comments and decorators
-    visible: bool  # no mark hides it from other files
+    owner: str = ""  # the scope that the name itself spells
+    signature: str = ""
+    doc: str = ""
+    visible: bool = True  # no modifier hides it from other files
 
 
 class DefinitionReader:
@@ -56,7 +56,7 @@ class DefinitionReader:
     def read_definitions(
         self, captures: Mapping[str, list[Node]], order: Mapping[str, int]
     ) -> list[ParsedDefinition]:
-        """Outer before inner, one per node."""
+        """Outer before inner, one per range: of several captures of one range the first in `order` counts."""
         captured = [
             (node.start_byte, -node.end_byte, order[capture], capture, node)
             for capture, nodes in captures.items()
@@ -73,8 +73,8 @@ class DefinitionReader:
             last = (start, end)
             definition = (
                 self._read_scope(node, capture, row)
-                if capture[0] == "s"
-                else self._read_definition(node, capture[4:], row)
+                if capture.startswith("scope")
+                else self._read_definition(node, capture.removeprefix("def."), row)
             )
             if definition is not None:
                 result.append(definition)
@@ -84,7 +84,7 @@ class DefinitionReader:
         name = scope_name(node, capture.partition(".")[2], self._source.data)
         lead_row, _ = self._leads.find_above(row)
         start = node.start_byte
-        return ParsedDefinition(start, self._trim_end(node), "", name, "", start, "", "", lead_row, True)
+        return ParsedDefinition(start, self._trim_end(node), "", name, name_start=start, lead_row=lead_row)
 
     def _read_definition(self, node: Node, kind: str, row: int) -> ParsedDefinition | None:
         defined_name = find_name(node, self._source.data, self._spec.receivers)
@@ -98,16 +98,16 @@ class DefinitionReader:
             doc = read_docstring(self._source, first_named_child(body)) or doc
         visible = self._hidden is None or self._hidden.search(signature) is None
         return ParsedDefinition(
-            node.start_byte,
-            self._trim_end(node),
-            kind,
-            defined_name.name,
-            defined_name.owner,
-            defined_name.start,
-            signature,
-            doc,
-            lead_row,
-            visible,
+            start=node.start_byte,
+            end=self._trim_end(node),
+            kind=kind,
+            name=defined_name.name,
+            name_start=defined_name.start,
+            lead_row=lead_row,
+            owner=defined_name.owner,
+            signature=signature,
+            doc=doc,
+            visible=visible,
         )
 
     def _trim_end(self, node: Node) -> int:
@@ -137,7 +137,7 @@ class DefinitionReader:
         return _trim_signature(folded)[:_MAX_SIGNATURE]
 
     def _strip_comments(self, start: int, end: int) -> bytes:
-        """Comments inside a signature are not part of it."""
+        """The bytes of a signature without the comments in it."""
         data = self._source.data
         text = data[start:end]
         if _COMMENT_SIGN.search(text) is None:
@@ -152,7 +152,7 @@ class DefinitionReader:
 
 
 def read_docstring(source: SourceText, first: Node | None) -> str:
-    """The words of a string that opens a body; some grammars wrap it in a statement."""
+    """The text of a string that opens a body; some grammars wrap it in a statement."""
     if first is not None and first.type == "expression_statement":
         first = first_named_child(first)
     if first is None or first.type != "string":
@@ -172,7 +172,7 @@ def _refine_kind(kind: str, defined_name: DefinedName) -> str:
 
 
 def _trim_signature(signature: str) -> str:
-    """Without the sign that would open the body."""
+    """The signature without the signs that would open the body."""
     while signature.endswith("=>"):
         signature = signature[:-2].rstrip(_LOOSE_END)
     return signature.rstrip(_LOOSE_END)

@@ -1,6 +1,6 @@
-"""Nesting that no person writes and no parser survives (EL-1). Pure, and the same on every machine.
+"""Refuses to parse bracket nesting beyond MAX_DEPTH (EL-1). Pure, and the same on every machine.
 
-Queries take quadratic time on trees thousands of levels deep. Such a file keeps its text: only its syntax is given up.
+Queries take quadratic time on trees thousands of levels deep. Such a file is indexed as text, without its syntax.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _STEP = {byte: 1 if byte in _OPENERS else -1 for byte in b"()[]{}"}
 
 
 def is_too_deep(data: bytes, max_depth: int = MAX_DEPTH) -> bool:
-    """Brackets in strings and comments count too: close enough for a limit this far out."""
+    """Brackets in strings and comments count too: no file that people write comes near the limit."""
     if len(data.translate(None, _NOT_OPENERS)) <= max_depth:
         return False
     depth = 0

@@ -1,7 +1,7 @@
-"""Everything one file's bytes say: symbols, imports, calls, identifiers, chunks, front matter.
+"""Extracts everything that is indexed of one file: symbols, imports, calls, identifiers, chunks, front matter.
 
-A pure function of (language, bytes, settings); it raises for no bytes whatever. What parses is kept even when the
-file as a whole does not.
+A pure function of (language, bytes, settings); no bytes make it raise. It keeps what parses of a file that does not
+parse as a whole.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class _SyntaxFacts(NamedTuple):
-    """What a language's reader found."""
+    """What the syntax of a file gives; empty where no grammar knows its language."""
 
     outline: Outline = Outline()
     imports: tuple[Import, ...] = ()
@@ -63,18 +63,18 @@ def extract(path_key: str, data: bytes, settings: IndexSettings, *, text_only: s
         )
     entity: Entity | None = frontmatter.read_entity(matter) if matter else None
     return Extraction(
-        language,
-        facts.parse_error,
-        source.lines,
-        facts.interface_hash,
-        facts.outline.symbols,
-        facts.imports,
-        facts.calls,
-        facts.identifiers,
-        file_chunks,
-        entity,
-        truncated,
-        text_only,
+        language=language,
+        parse_error=facts.parse_error,
+        lines=source.lines,
+        interface_hash=facts.interface_hash,
+        symbols=facts.outline.symbols,
+        imports=facts.imports,
+        calls=facts.calls,
+        identifiers=facts.identifiers,
+        chunks=file_chunks,
+        entity=entity,
+        truncated=truncated,
+        text_only=text_only,
     )
 
 
@@ -103,14 +103,17 @@ def _read_code(source: SourceText, language: str) -> _SyntaxFacts:
     lead_blocks = LeadingBlocks(source, comments, captures.get("lead", []))
     reader = DefinitionReader(source, spec, lead_blocks, comments)
     file_outline = build_outline(source, reader.read_definitions(captures, grammars.capture_order(language)))
+    docstring = _read_module_docstring(source, root) if spec.docstrings else ""
     return _SyntaxFacts(
-        file_outline,
-        read_imports(source, captures.get("import", []), captures.get("import.call", []), spec.imports),
-        find_calls(source, captures.get("call", []), captures.get("invoke", []), file_outline.owners),
-        _read_identifiers(source, captures, spec.keywords),
-        interface_hash(file_outline.symbols[index] for index in file_outline.visible),
-        (_read_module_docstring(source, root) if spec.docstrings else "") or lead_blocks.read_opening(),
-        root.has_error,
+        outline=file_outline,
+        imports=read_imports(
+            source, captures.get("import", []), captures.get("import.call", []), spec.imports
+        ),
+        calls=find_calls(source, captures.get("call", []), captures.get("invoke", []), file_outline.owners),
+        identifiers=_read_identifiers(source, captures, spec.keywords),
+        interface_hash=interface_hash(file_outline.symbols[index] for index in file_outline.visible),
+        opening=docstring or lead_blocks.read_opening(),
+        parse_error=root.has_error,
     )
 
 
@@ -134,6 +137,7 @@ def _read_data(source: SourceText, language: str) -> _SyntaxFacts:
 
 
 def _read_module_docstring(source: SourceText, root: Node) -> str:
+    """The string that opens the file; at most a few comments may stand before it."""
     count = min(root.named_child_count, 20)
     nodes = (root.named_child(index) for index in range(count))
     first = next((node for node in nodes if node is not None and node.type != "comment"), None)

@@ -1,8 +1,8 @@
 """How much processor time and memory one file may take, enforced by the kernel (EL-8).
 
-A grammar is C code: nothing in the process can stop it. So the process that parses may die, and it does when a limit is
-exceeded: SIGPROF ends it when its time is up, an allocation beyond the memory limit aborts it. Whoever started the
-process then indexes the file as text. Never call `enforce_limits` in a process that must live.
+A grammar is C code: nothing in the process can stop it. So exceeding a limit kills the process that parses: SIGPROF
+ends it when its time is up, an allocation beyond the memory limit aborts it. The process that started it then indexes
+the file as text. Call `enforce_limits` only in a worker process.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def memory_for(size: int) -> int:
 
 @contextmanager
 def enforce_limits(size: int) -> Iterator[None]:
-    """Within this, the process dies when a file of `size` bytes takes more than it may.
+    """Kills this process when the body takes more than a file of `size` bytes may.
 
-    Raises MemoryError where it was Python that asked for the memory.
+    Raises MemoryError where Python itself asked for the memory.
     """
     _, hard_limit = resource.getrlimit(resource.RLIMIT_DATA)
     private_bytes = _read_private_memory()
@@ -59,15 +59,16 @@ def enforce_limits(size: int) -> Iterator[None]:
 
 
 def _read_private_memory() -> int:
-    """What RLIMIT_DATA counts: private writable memory. 0 where the kernel does not say (macOS)."""
+    """Private writable memory in bytes, which RLIMIT_DATA limits. 0 where the kernel does not report it (macOS)."""
     try:
-        return int(_STATM.read_bytes().split()[5]) * resource.getpagesize()
+        data_pages = _STATM.read_bytes().split()[5]  # "data" of proc_pid_statm(5)
+        return int(data_pages) * resource.getpagesize()
     except OSError:
         return 0
 
 
 def reason_of(exit_code: int) -> str:
-    """Why a process that enforced limits on itself died."""
+    """The limit that killed a process inside `enforce_limits`, one of `model.textonly`."""
     if exit_code == -signal.SIGPROF:
         return TIME
     # tree-sitter aborts when it gets no memory; the kernel kills when the machine has none.
@@ -75,8 +76,8 @@ def reason_of(exit_code: int) -> str:
 
 
 class Allowance:
-    """What one sync may spend on files that take much longer than their size explains. Once it is spent, the rest of
-    the files is indexed as text: thousands of slow files must not keep a hook busy for hours."""
+    """Seconds that one sync may spend on files that take much longer than usual for their size. Once they are spent,
+    the rest of the files is indexed as text: thousands of slow files must not keep a hook busy for hours."""
 
     def __init__(self, seconds: float = _SLOW_SECONDS) -> None:
         self._seconds_left = seconds

@@ -1,7 +1,7 @@
 """YAML front matter of notes → `Entity` (QU-5).
 
-The text is composed into nodes, never constructed into objects: no tag can run anything, no alias can multiply,
-and a date arrives as written. Malformed or oversized front matter is no error: the file just has no entity.
+PyYAML composes the text into nodes and never constructs objects: no tag can run anything, no alias can multiply, and
+a date stays text. Malformed or oversized front matter is no error: the file just has no entity.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _parse_topics(value: _Value) -> tuple[str, ...]:
 
 
 def to_iso_date(text: str) -> str:
-    """ISO-8601 with what the text says and no more, or "" when it is no date."""
+    """ISO-8601 with as much precision as the text has, or "" when it is no date."""
     match = _LOOSE_DATE.fullmatch(text.strip())
     if match is None:
         return ""

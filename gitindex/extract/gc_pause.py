@@ -1,4 +1,5 @@
-"""Work that makes many objects and no cycles: collecting garbage meanwhile is a tenth of its time, for nothing."""
+"""Pauses Python's garbage collector: extraction makes many objects and no cycles, and collecting costs a tenth of
+its time."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """Leaves the collector as it was."""
+    """No collection within the body; afterwards the collector is as it was before."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,8 +1,8 @@
 """Grammars and their queries, loaded once per process.
 
-`languages/<name>.scm` says what to capture; this table says the little that a query cannot.
-Parsing has no limit of its own: some grammars take quadratic time and memory on garbage, and the binding offers no way
-to stop them. So only processes that may die call `parse` (`extract.worker`, lanes).
+`languages/<name>.scm` says what to capture; `SPECS` holds what a query cannot express.
+Parsing has no limit of its own: some grammars take quadratic time and memory on malformed text, and the binding cannot
+stop them. So only worker processes that may be killed call `parse` (`extract.parser_process`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _INCLUDE = re.compile(r"^; include (\w+)$", re.M)
 # Unfinished matches a query may hold: bounds its time on very deep trees.
 _MATCH_LIMIT = 2048
-_MAX_WIDTH = 10_000
-# Queries count levels in 16 bits: beyond that many they take minutes. Chains of calls or operators get there.
-_SAMPLED_SIZE = 1 << 16
+_MAX_WIDTH = 10_000  # children of an error node
+# Queries count levels in 16 bits and take minutes beyond that; long chains of calls or operators nest so deeply.
+_SAMPLED_SIZE = 1 << 16  # nodes: a smaller tree is not that deep
 _MAX_DEPTH = 30_000
 _SAMPLES = 512
 _threads = threading.local()
@@ -32,18 +32,18 @@ _threads = threading.local()
 class LanguageSpec(NamedTuple):
     """What differs between languages beside their queries."""
 
-    imports: str = ""  # name of the reader in `imports`
+    imports: str = ""  # name of the reader in `import_statements`
     docstrings: bool = False  # documentation stands inside the body
-    prefix: bool = True  # a signature starts with the words before the node on its line
+    prefix: bool = True  # modifiers of a definition stand before its node, on the same line
     keywords: frozenset[bytes] = frozenset()  # with these, identifiers are read from the text
     receivers: bool = False  # functions may name the type they belong to in a field
-    hidden: str = ""  # pattern of a signature that other files cannot see
+    hidden: str = ""  # pattern of the signature of a definition that other files cannot see
 
 
 _HIDDEN = r"^[^(]*\b(?:private|fileprivate)\b(?!\()"
 _STATIC = r"^static\b"
 
-# A list of our own: the running interpreter's would make the index depend on its version.
+# Not `keyword.kwlist`: the index would depend on the version of the running interpreter.
 _PYTHON_KEYWORDS = frozenset(
     b"False None True and as assert async await break class continue def del elif else except finally for from global"
     b" if import in is lambda nonlocal not or pass raise return try while with yield __future__".split()
@@ -93,7 +93,7 @@ def load_query(language: str) -> Query:
 
 @cache
 def capture_order(language: str) -> dict[str, int]:
-    """Captures in the order their query names them: of two kinds for one node the earlier holds."""
+    """Captures in the order in which their query names them: of two for one node the earlier counts."""
     language_query = load_query(language)
     return {language_query.capture_name(index): index for index in range(language_query.capture_count)}
 
@@ -114,7 +114,7 @@ def find_captures(language: str, root: Node, last_byte: int = 0) -> dict[str, li
 
 
 def _is_deep(root: Node) -> bool:
-    """By samples: whatever is that deep is a good part of its tree."""
+    """Looks at a sample of the nodes: a chain that deep makes up a large part of its tree."""
     nodes = root.descendant_count
     if nodes < _SAMPLED_SIZE:
         return False
@@ -127,17 +127,21 @@ def _is_deep(root: Node) -> bool:
 
 
 def _has_wide_error(root: Node) -> bool:
-    """A run of punctuation under one node: a query looks at all of it for each of its members."""
+    """Does one node have a long run of punctuation as children? A query reads all of them for each of them."""
     stack = [root]
     while stack:
         node = stack.pop()
         if node.child_count - node.named_child_count > _MAX_WIDTH:
             return True
         if node.end_byte - node.start_byte > _MAX_WIDTH:
-            stack.extend(c for c in node.children if c.end_byte - c.start_byte > _MAX_WIDTH and c.has_error)
+            stack.extend(
+                child
+                for child in node.children
+                if child.end_byte - child.start_byte > _MAX_WIDTH and child.has_error
+            )
     return False
 
 
 def parse(language: str, data: bytes) -> Tree:
-    # The whole buffer: with a callback the binding keeps every piece it was given (0.25, 0.26).
+    # The whole buffer: with a callback the binding (0.25, 0.26) never frees the pieces that it was given.
     return _thread_parser(language).parse(data)

@@ -1,6 +1,6 @@
 """Headings of Markdown as nested symbols: a heading's range is its section.
 
-A scanner of lines instead of a grammar: headings need no more, and it cannot be slow.
+Scans lines instead of using a grammar: headings need no more, and its time is linear in the file's size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Heading(NamedTuple):
 
 
 def find_headings(source: SourceText, skip_rows: int) -> list[ParsedDefinition]:
-    """Sections, outer before inner; `skip_rows` lines of front matter are left out."""
+    """Sections, outer before inner; the first `skip_rows` lines (front matter) hold none."""
     sections = _scan_headings(source, skip_rows)
     ends = [len(source.data.rstrip())] * len(sections)
     open_sections: list[int] = []
@@ -41,7 +41,15 @@ def _make_definition(source: SourceText, heading: _Heading, end: int) -> ParsedD
     start = source.starts[heading.row]
     end = start + len(source.data[start:end].rstrip())
     signature = f"{'#' * heading.level} {heading.title}"[:240]
-    return ParsedDefinition(start, end, "heading", heading.title, "", start, signature, "", heading.row, True)
+    return ParsedDefinition(
+        start=start,
+        end=end,
+        kind="heading",
+        name=heading.title,
+        name_start=start,
+        signature=signature,
+        lead_row=heading.row,
+    )
 
 
 def _scan_headings(source: SourceText, skip_rows: int) -> list[_Heading]:

@@ -1,4 +1,4 @@
-"""The syntactic interface of a file: what other files could depend on, without bodies, comments, positions."""
+"""Hashes the syntactic interface of a file: the signatures other files can see, not bodies, comments, positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def interface_hash(visible: Iterable[ExtractedSymbol]) -> str:
 
 
 def _visible_signature(symbol: ExtractedSymbol) -> str:
-    """A value is a body too: of `limit: int = 10` the interface is `limit: int`."""
+    """The signature without a value: of `limit: int = 10` the interface is `limit: int`."""
     if symbol.kind in _VALUES:
         return symbol.signature.partition("=")[0].rstrip()
     return symbol.signature

@@ -1,4 +1,4 @@
-"""The compiled loops, where the package was built with them. Without them everything gives the same, only slower."""
+"""Optional C extension for the hot loops; results are the same without it."""
 
 from __future__ import annotations
 

@@ -17,19 +17,34 @@ _CLASSES = frozenset({"class", "interface", "struct", "enum", "trait"})
 _CALLABLE = frozenset({"function", "method"})
 
 
+class SymbolRange(NamedTuple):
+    """Where a definition starts and ends, in bytes; the compiled scanner reads the three by position."""
+
+    start: int
+    end: int
+    symbol: int  # index into the symbols
+
+
 class Outline(NamedTuple):
     """Symbols, and what chunks, calls and the interface need beyond them."""
 
     symbols: tuple[ExtractedSymbol, ...] = ()
     extents: tuple[tuple[int, int], ...] = ()  # 0-based (first, last) rows with leads; outer before inner
-    owners: tuple[tuple[int, int, int], ...] = ()  # start, end, symbol index; outer before inner
+    owners: tuple[SymbolRange, ...] = ()  # outer before inner
     visible: tuple[int, ...] = ()  # indices of symbols that other files can see
 
 
-# What is around a definition: its end, qualified name and symbol index (-1 at top level), whether functions in it are
-# methods, and whether nothing in it is visible to other files.
-_Frame = tuple[int, str, int, bool, bool]
-_TOP: _Frame = (1 << 62, "", -1, False, False)
+class _Frame(NamedTuple):
+    """What encloses a definition."""
+
+    end: int
+    scope: str  # its qualified name
+    parent: int  # its index into the symbols, -1 at top level
+    in_class: bool  # functions in it are methods
+    is_local: bool  # nothing in it is visible to other files
+
+
+_TOP = _Frame(1 << 62, "", -1, in_class=False, is_local=False)
 
 
 def build_outline(source: SourceText, definitions: Sequence[ParsedDefinition]) -> Outline:
@@ -38,7 +53,7 @@ def build_outline(source: SourceText, definitions: Sequence[ParsedDefinition]) -
         return Outline()
     shift = source.shift
     symbols: list[ExtractedSymbol] = []
-    owners: list[tuple[int, int, int]] = []
+    owners: list[SymbolRange] = []
     visible: list[int] = []
     stack = [_TOP]
     for item, line, column, end_line, end_column in zip(
@@ -47,46 +62,44 @@ def build_outline(source: SourceText, definitions: Sequence[ParsedDefinition]) -
         *source.locate([item.end for item in definitions]),
         strict=True,
     ):
-        start, end, kind, name, owner, _, signature, doc, _, is_visible = item
-        while stack[-1][0] <= start:
+        while stack[-1].end <= item.start:
             stack.pop()
-        _, scope, parent, in_class, is_local = stack[-1]
-        if not kind:
-            inner = f"{scope}.{name}" if scope and name else scope or name
-            stack.append((end, inner, parent, True, is_local))
+        frame = stack[-1]
+        if not item.kind:  # a mere scope
+            scope = ".".join(filter(None, (frame.scope, item.name)))
+            stack.append(_Frame(item.end, scope, frame.parent, in_class=True, is_local=frame.is_local))
             continue
-        if in_class and kind == "function":
-            kind = "method"
-        qualified = _qualify(scope, owner, name)
+        kind = "method" if frame.in_class and item.kind == "function" else item.kind
+        qualified = _qualify(frame.scope, item.owner, item.name)
         index = len(symbols)
         symbols.append(
             ExtractedSymbol(
-                name,
-                qualified,
-                kind,
-                line,
-                column,
-                end_line,
-                end_column,
-                start + shift,
-                end + shift,
-                signature,
-                doc,
-                parent,
+                name=item.name,
+                qualified_name=qualified,
+                kind=kind,
+                line=line,
+                column=column,
+                end_line=end_line,
+                end_column=end_column,
+                byte_start=item.start + shift,
+                byte_end=item.end + shift,
+                signature=item.signature,
+                doc=item.doc,
+                parent=frame.parent,
             )
         )
-        owners.append((start, end, index))
-        if is_visible and not is_local:
+        owners.append(SymbolRange(item.start, item.end, index))
+        if item.visible and not frame.is_local:
             visible.append(index)
-        hides_inner = is_local or not is_visible or kind in _CALLABLE
-        stack.append((end, qualified, index, kind in _CLASSES, hides_inner))
+        hides_inner = frame.is_local or not item.visible or kind in _CALLABLE
+        stack.append(_Frame(item.end, qualified, index, kind in _CLASSES, hides_inner))
     rows = source.rows(max(item.start, item.end - 1) for item in definitions)
     extents = tuple((item.lead_row, row) for item, row in zip(definitions, rows, strict=True))
     return Outline(tuple(symbols), extents, tuple(owners), tuple(visible))
 
 
 def _qualify(scope: str, owner: str, name: str) -> str:
-    """`owner` is what the name itself spells of its scope."""
+    """`owner` is the scope that the name itself spells; it may repeat the end of `scope`."""
     if not owner:
         return f"{scope}.{name}" if scope else name
     if scope and (owner == scope or scope.endswith(f".{owner}")):

@@ -1,7 +1,8 @@
 """The process in which grammars and YAML run: reads requests from standard input, writes replies to standard output.
 
-A request names a generator function of ours and its arguments; each value that it yields is one reply. The process
-ends by itself when nobody asks any more, when it has grown, and when a file exceeds its limits (`limits`).
+A request names a generator function of this package and its arguments; each value that it yields is one reply. The
+process exits when no request arrives for a while and when its memory has grown; a file that exceeds its limits kills
+it (`file_limits`).
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 
 HEADER = struct.Struct(">Q")  # length of what follows
 VALUE, END, EXCEEDED, FAILED = "value", "end", "exceeded", "failed"
-# Plain tuples in the form without references: five times cheaper than pickling what they are copied from.
+# Version 2 of the format writes no references; of plain tuples it is five times quicker than pickling the classes.
 _MARSHAL = 2
 _IDLE_SECONDS = 60
 _MAX_RESIDENT = 256 * 1024 * 1024
-_MAX_CALLS = 20_000  # of Python calls: chains of `else if` nest as deeply as they are long
+_MAX_CALLS = 20_000  # nested Python calls: a chain of `else if` nests as deeply as it is long
 _as_plain_tuple = itemgetter(slice(None))
 
 WorkerFile = tuple[str, bytes, str]  # path key, bytes, the limit that keeps its syntax out ("" for none)
@@ -51,7 +52,7 @@ def extract_files(
 
 
 def extract_limited(path: str, data: bytes, settings: IndexSettings, text_only: str = "") -> Extraction:
-    """`extract` that ends this process rather than exceed its limits. What Python itself notices costs no process."""
+    """`extract` within the limits of the file; exceeding them kills this process, unless Python noticed it first."""
     from gitindex.extract.extractor import extract
 
     try:
@@ -64,19 +65,31 @@ def extract_limited(path: str, data: bytes, settings: IndexSettings, text_only: 
 
 
 def to_plain(extraction: Extraction) -> tuple[Any, ...]:
-    """Without the classes, for `marshal`."""
-    rows = (tuple(map(_as_plain_tuple, part)) for part in extraction[4:9])
-    return (*extraction[:4], *rows, extraction.entity and extraction.entity[:], *extraction[10:])
+    """The fields of an extraction in their order, as plain tuples: `marshal` knows no classes."""
+    return (
+        extraction.language,
+        extraction.parse_error,
+        extraction.lines,
+        extraction.interface_hash,
+        tuple(map(_as_plain_tuple, extraction.symbols)),
+        tuple(map(_as_plain_tuple, extraction.imports)),
+        tuple(map(_as_plain_tuple, extraction.calls)),
+        tuple(map(_as_plain_tuple, extraction.identifiers)),
+        tuple(map(_as_plain_tuple, extraction.chunks)),
+        extraction.entity and extraction.entity[:],
+        extraction.truncated,
+        extraction.text_only,
+    )
 
 
 def main() -> None:
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null_fd = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1):  # whatever prints must not reach the pipe
+    for number in (0, 1):  # so that nothing a library prints reaches the pipe
         os.dup2(null_fd, number)
     gc.disable()
     sys.setrecursionlimit(_MAX_CALLS)
-    for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):  # leaves no core dump and writes no file
+    for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):  # no core dumps, and no file is written
         resource.setrlimit(kind, (0, 0))
     while (request := _read_request(source)) is not None:
         for reply in _run_request(*request):
@@ -88,7 +101,7 @@ def main() -> None:
 
 
 def _read_request(source: BinaryIO) -> tuple[str, str, tuple[Any, ...]] | None:
-    """None when nobody asks any more."""
+    """Module, function and arguments; None when the pipe is closed or silent for too long."""
     if not select.select([source], [], [], _IDLE_SECONDS)[0]:
         return None
     header = source.read(HEADER.size)
@@ -111,11 +124,13 @@ def _run_request(module: str, name: str, arguments: tuple[Any, ...]) -> Iterator
 
 
 def _resident_bytes() -> int:
-    """Bytes now. Not `getrusage`: its maximum is inherited from whoever started us."""
+    """Resident memory now. Not `getrusage`: its maximum is inherited from the parent process."""
     try:
         return int(Path("/proc/self/statm").read_bytes().split()[1]) * resource.getpagesize()
     except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # macOS: in bytes, and our own
+        return resource.getrusage(
+            resource.RUSAGE_SELF
+        ).ru_maxrss  # macOS: in bytes, and of this process alone
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Our end of a process that parses (`worker`): it may die, hang or be stopped, and nothing here waits for it for ever.
+"""Client of the parser process (`parser_process`): restarts it when it dies, kills it when it stalls.
 
-An idle process is kept for the next question of this one: starting it costs more than parsing a few files.
+An idle process is kept for the next request: starting one costs more than parsing a few files.
 """
 
 from __future__ import annotations
@@ -21,18 +21,16 @@ from gitindex.extract import file_limits
 from gitindex.extract.parser_process import END, EXCEEDED, HEADER, VALUE
 from gitindex.model import textonly
 
-STALL_SECONDS = (
-    60.0  # seconds without a sign of life; a process that computes is ended by its own limit long before
-)
+STALL_SECONDS = 60.0  # without a reply and without processor time; a process that computes has its own limit
 _MODULE = "gitindex.extract.parser_process"
 _READ_BYTES = 1 << 20
 _MAX_STARTS = 3
-_idle: list[tuple[int, Sandbox]] = []  # the process that owns it: a fork must not use its parent's
+_idle: list[tuple[int, Sandbox]] = []  # with the id of the owning process: a fork must not use its parent's
 _lock = threading.Lock()
 
 
 class SandboxDied(Exception):
-    """The process ended, or was ended, without an answer; `reason` is one of `model.textonly`."""
+    """The process died, or was killed, without a reply; `reason` is one of `model.textonly`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -40,11 +38,11 @@ class SandboxDied(Exception):
 
 
 class SandboxStalled(SandboxDied):
-    """It gave no sign of life, and computed nothing either: somebody stopped it."""
+    """It sent nothing and used no processor time: something outside stopped it."""
 
 
 class _ProcessExited(Exception):
-    """The process ended by itself."""
+    """The process exited by itself, with code 0."""
 
 
 class Sandbox:
@@ -55,7 +53,7 @@ class Sandbox:
         self._buffer = bytearray()
 
     def start(self) -> None:
-        """Start the process now, if there is none: it loads while the caller does something else."""
+        """Start the process if none runs: it loads while the caller does something else."""
         if self._process is not None and self._process.poll() is not None:
             self.close()
         if self._process is None:
@@ -81,7 +79,7 @@ class Sandbox:
         except _ProcessExited as error:
             raise SandboxDied(textonly.CRASH) from error
         finally:
-            if not complete:  # it is in the middle of something that nobody waits for
+            if not complete:  # the caller stopped half-way: the next reply would answer an old request
                 self.close()
         if kind == EXCEEDED:
             raise SandboxDied(value)
@@ -89,7 +87,7 @@ class Sandbox:
             raise WorkerFailed(f"the process that reads files failed: {value}")
 
     def _ask(self, *parts: bytes) -> tuple[str, Any]:
-        """The first reply. A process that had ended by itself, idle or grown, is replaced and asked again."""
+        """The first reply. A process that had exited by itself, idle or grown, is replaced and asked again."""
         for _ in range(_MAX_STARTS):
             self.start()
             try:
@@ -148,7 +146,7 @@ class Sandbox:
         return message
 
     def _wait(self, pipe: int, event: int) -> None:
-        """Until the pipe is ready. A process that computes is left to its own limit; one that does not is ended."""
+        """Until the pipe is ready. Kills a process that uses no processor time; one that computes has its own limit."""
         poll = select.poll()
         poll.register(pipe, event)
         last_time = self._read_processor_time()
@@ -160,11 +158,13 @@ class Sandbox:
             last_time = now
 
     def _read_processor_time(self) -> str:
-        """Clock ticks the process has used, as the kernel writes them; the clock itself where it does not."""
+        """User and system ticks of the process, as the kernel writes them; a coarse clock where there is no /proc."""
         assert self._process is not None
         try:
             with open(f"/proc/{self._process.pid}/stat", encoding="utf-8", errors="replace") as stat:
-                return " ".join(stat.read().rpartition(")")[2].split()[11:13])
+                return " ".join(
+                    stat.read().rpartition(")")[2].split()[11:13]
+                )  # utime and stime, proc_pid_stat(5)
         except OSError:
             return str(time.monotonic() // (4 * STALL_SECONDS))
 
@@ -180,14 +180,14 @@ class Sandbox:
 
 @contextmanager
 def borrow_sandbox() -> Iterator[Sandbox]:
-    """A sandbox of one's own for a while; the last one used is kept."""
+    """A sandbox that nobody else uses meanwhile; the one returned last stays idle for the next caller."""
     with _lock:
         box = next((box for owner, box in _idle if owner == os.getpid()), None) or Sandbox()
         _idle.clear()
     try:
         yield box
     except BaseException:
-        box.close()  # it may be in the middle of an answer
+        box.close()  # a reply may be half read
         raise
     with _lock:
         spare, _idle[:] = [box for owner, box in _idle if owner == os.getpid()], [(os.getpid(), box)]

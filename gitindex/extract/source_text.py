@@ -20,7 +20,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class SourceText:
-    """Bytes without the mark, and the arithmetic of positions in them."""
+    """The bytes of a file without byte order mark, and the conversion of offsets into lines and columns."""
 
     def __init__(self, raw: bytes) -> None:
         self.shift = len(_BOM) if raw.startswith(_BOM) else 0

@@ -1,6 +1,6 @@
-"""Sub-words of code and prose: what the lexical index and the static embedder both see.
+"""Splits code and prose into sub-words, for the lexical index and the static embedder.
 
-`HTTPServer_v2` → http server v 2. `TOKENS_VERSION` names the rule; a change here changes what is indexed.
+`HTTPServer_v2` → http server v 2. A change here changes what is indexed: it needs a new `TOKENS_VERSION`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,6 @@ def terms(text: str) -> str:
 
 
 def compounds(text: str) -> str:
-    """Distinct identifiers of several sub-words, lower-case, in order of first appearance; the others are terms."""
+    """Distinct identifiers of several sub-words, lower-case, in order of first appearance; single words are terms."""
     names = (name for name in _IDENTIFIER.findall(text) if subwords(name) != [name.lower()[:MAX_TOKEN]])
     return " ".join(dict.fromkeys(name.lower()[:MAX_TOKEN] for name in names))

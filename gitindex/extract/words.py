@@ -1,8 +1,8 @@
 """`tokens.terms` and `tokens.compounds` of many texts at once. Same words, always; only the white space may differ.
 
-Where a word ends, and where a sub-word begins inside one, is seen from three neighbouring characters, so arrays find
-it for a whole file in a few passes; where the package was compiled, one pass of C does. What neither can judge goes to
-`tokens`: a word long enough to be cut, digits of other scripts.
+Three neighbouring characters show where a word ends and where a sub-word begins inside one, so arrays find these
+places for a whole file in a few passes; the C extension does it in one pass. `tokens` does the rest: words long enough
+to be cut, digits of other scripts.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from gitindex.extract.native import scan
 
 _SPACE = 32
 _ASCII = bytes(range(128))
-_OTHER, _LOWER, _UPPER, _DIGIT, _UNDERSCORE, _BEYOND = range(6)  # six cubed still fits a byte
+_OTHER, _LOWER, _UPPER, _DIGIT, _UNDERSCORE, _BEYOND = range(
+    6
+)  # three of them as one number below 216: one byte
 _SPLIT, _LEADING = 1, 2  # a sub-word begins here; a digit that begins no identifier
 
 
 def _character_kind(byte: int) -> int:
     if byte > 127:
-        return _BEYOND  # of a letter: whatever else was there has been taken out
-    sign = chr(byte)
-    if sign.isdigit():
+        return _BEYOND  # part of a letter: `_blank_non_letters` has removed everything else beyond ASCII
+    character = chr(byte)
+    if character.isdigit():
         return _DIGIT
-    if sign.isalpha():
-        return _UPPER if sign.isupper() else _LOWER
-    return _UNDERSCORE if sign == "_" else _OTHER
+    if character.isalpha():
+        return _UPPER if character.isupper() else _LOWER
+    return _UNDERSCORE if character == "_" else _OTHER
 
 
 def _classify_boundary(before: int, current: int, after: int) -> int:
@@ -38,8 +40,8 @@ def _classify_boundary(before: int, current: int, after: int) -> int:
         return _LEADING
     if {before, current} & {_OTHER, _UNDERSCORE}:
         return 0
-    hump = current == _UPPER and (before == _LOWER or (before == _UPPER and after == _LOWER))
-    return _SPLIT if hump or (before == _DIGIT) != (current == _DIGIT) else 0
+    is_hump = current == _UPPER and (before == _LOWER or (before == _UPPER and after == _LOWER))
+    return _SPLIT if is_hump or (before == _DIGIT) != (current == _DIGIT) else 0
 
 
 _KINDS = bytes(map(_character_kind, range(256)))
@@ -64,7 +66,7 @@ def terms_and_compounds(texts: list[str]) -> Iterator[tuple[str, str]]:
 def _split_with_arrays(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     encoded = [text.encode("utf-8", "replace") for text in texts]
     bounds = np.array([*accumulate((len(piece) + 1 for piece in encoded), initial=1)])
-    data = b"\n".join([b"", *encoded, b""])  # so that no word is the first or the last thing
+    data = b"\n".join([b"", *encoded, b""])  # every word has a neighbour on both sides
     plain = data.isascii()
     other_digits = frozenset[str]()
     if not plain:
@@ -96,26 +98,26 @@ def _split_with_arrays(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _lower_case(terms: str, names: str) -> tuple[str, str]:
-    """Letters beyond ASCII were still as they had been written."""
+    """Lower-case letters beyond ASCII, too: the translation tables only did the ASCII ones."""
     cut = dict.fromkeys([name[: tokens.MAX_TOKEN] for name in names.lower().split()])
     return terms.lower(), " ".join(cut)
 
 
 def _blank_non_letters(data: bytes) -> tuple[bytes, frozenset[str]]:
-    """Beyond ASCII only letters are left, each sign where it was; the digits among what is gone."""
+    """The data with blanks for every character beyond ASCII that is no letter; and the digits among those."""
     other_digits = []
-    for sign in set(data.translate(None, _ASCII).decode()):
-        if sign.isdecimal() or not sign.isalnum():
-            data = data.replace(coded := sign.encode(), b" " * len(coded))
-            other_digits += [sign] if sign.isdecimal() else []
+    for character in set(data.translate(None, _ASCII).decode()):
+        if character.isdecimal() or not character.isalnum():
+            data = data.replace(encoded := character.encode(), b" " * len(encoded))
+            other_digits += [character] if character.isdecimal() else []
     return data, frozenset(other_digits)
 
 
 def _classify_boundaries(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
     padded = np.zeros(len(kinds) + 2, np.uint8)
     padded[1:-1] = kinds
-    three = padded[:-2] * np.uint8(36) + kinds * np.uint8(6) + padded[2:]
-    return np.frombuffer(three.tobytes().translate(_BOUNDARIES), np.uint8)
+    triples = padded[:-2] * np.uint8(36) + kinds * np.uint8(6) + padded[2:]  # the index into _BOUNDARIES
+    return np.frombuffer(triples.tobytes().translate(_BOUNDARIES), np.uint8)
 
 
 def _drop_whole_word_splits(splits: NDArray[np.int64], kinds: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -129,12 +131,14 @@ def _drop_whole_word_splits(splits: NDArray[np.int64], kinds: NDArray[np.uint8])
 
 
 def _find_long_word_texts(words: NDArray[np.uint8], bounds: NDArray[np.int64]) -> frozenset[int]:
-    """Texts with one that has to be cut."""
+    """Numbers of the texts that hold a word longer than MAX_TOKEN."""
     ends = np.flatnonzero(words == _SPACE)
-    many = np.flatnonzero(ends[1:] - ends[:-1] > tokens.MAX_TOKEN + 1)  # bytes, of perhaps fewer characters
+    candidates = np.flatnonzero(
+        ends[1:] - ends[:-1] > tokens.MAX_TOKEN + 1
+    )  # in bytes; perhaps fewer characters
     long_starts = [
         first + 1
-        for first, end in zip(ends[many].tolist(), ends[many + 1].tolist(), strict=True)
+        for first, end in zip(ends[candidates].tolist(), ends[candidates + 1].tolist(), strict=True)
         if len(words[first + 1 : end].tobytes().decode().lower()) > tokens.MAX_TOKEN
     ]
     return frozenset((bounds.searchsorted(long_starts, "right") - 1).tolist())
@@ -143,6 +147,7 @@ def _find_long_word_texts(words: NDArray[np.uint8], bounds: NDArray[np.int64]) -
 def _blank_leading_digits(
     words: NDArray[np.uint8], positions: NDArray[np.int64], kinds: NDArray[np.uint8]
 ) -> None:
+    """An identifier does not start with a digit: blank each run of digits that begins at one of `positions`."""
     while len(positions):
         words[positions] = _SPACE
         positions = positions[kinds[positions + 1] == _DIGIT] + 1

@@ -51,12 +51,20 @@ def read_yaml_keys(source: SourceText) -> list[ParsedDefinition]:
 
 def _make_definition(source: SourceText, key: _Key, end: int) -> ParsedDefinition:
     end = key.start + len(source.data[key.start : max(end, key.start)].rstrip())
-    return ParsedDefinition(key.start, end, "key", key.name, "", key.start, key.signature, "", key.row, True)
+    return ParsedDefinition(
+        start=key.start,
+        end=end,
+        kind="key",
+        name=key.name,
+        name_start=key.start,
+        signature=key.signature,
+        lead_row=key.row,
+    )
 
 
 def _scan_keys(source: SourceText) -> Iterator[_Key]:
     """Keys in order; a nameless one at column 0 ends a document."""
-    scalar = -1  # indentation of the key whose block scalar we are in
+    scalar = -1  # indentation of the key whose block scalar the line belongs to, -1 outside one
     for row, start in enumerate(source.starts):
         if start > SCANNED_BYTES:
             return

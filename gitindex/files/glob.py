@@ -1,8 +1,8 @@
-"""One gitignore pattern as a regular expression over bytes. Pure.
+"""Compiles one gitignore pattern to a regular expression over bytes. Pure.
 
-Patterns come from untrusted repositories, so matching must not explode: every `*` but the last, and every
-stretch between two `**`, is an atomic group. Taking the earliest match there is enough, because what stands
-between two stars has a fixed width and what stands between two `**` a fixed number of slashes.
+Patterns come from untrusted repositories, so matching must not take exponential time: every `*` but the last, and
+every stretch between two `**`, is an atomic group. Its earliest match suffices, because the text between two stars has
+a fixed width and the text between two `**` a fixed number of slashes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Part(NamedTuple):
 def compile_glob(pattern: bytes) -> re.Pattern[bytes]:
     """Matches the whole of a path relative to the pattern's directory; `pattern` has no leading slash.
 
-    Raises Malformed.
+    Raises MalformedPattern.
     """
     literal = _literal_length(pattern)
     # Git compares the literal start by itself and globs only the rest, so `a**/b` spans directories.

@@ -1,8 +1,8 @@
 """Git's ignore rules (EL-5), for rule files git itself would not read. Pure; git is the oracle in tests.
 
 Used for `.gitindexignore`, which holds for tracked files too, and for `.gitignore` files without git.
-Rules work on raw bytes, as git's do; a `str` path is taken as UTF-8. Every path is held against every rule, so a file
-of more bytes or rules than people write is refused by name: to leave rules out would index what they leave out.
+Rules work on raw bytes, as git's do; a `str` path is encoded as UTF-8. Every path is compared with every rule, so a
+file with too many bytes or rules is refused: leaving some rules out would index files that they exclude.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class IgnoreRules:
         return cls(b"", tuple(rule for rule in rules if rule is not None))
 
     def decide(self, path: bytes, *, is_dir: bool) -> bool | None:
-        """What the last matching rule says of this very path (whole, from the root); None without one."""
+        """Whether the last matching rule ignores this very path, given from the root; None without such a rule."""
         inner = path[len(self.base) + 1 :] if self.base else path
         name = path.rpartition(b"/")[2]
         for rule in reversed(self.rules):
@@ -75,14 +75,14 @@ class IgnoreRules:
 
 
 class Ignore:
-    """Rule files of one tree. Immutable; remembers its answers for directories."""
+    """The rule files of one tree. Immutable; caches its decisions on directories."""
 
     def __init__(self, files: Iterable[IgnoreRules] = ()) -> None:
         self._by_base = {rules.base: rules for rules in files if rules.rules}
         self._directories: dict[bytes, bool] = {}
 
     def with_rules(self, rules: IgnoreRules) -> Ignore:
-        """These rules and one more file; the old object stays as it was."""
+        """A new object with these rules and one more file."""
         return Ignore((*self._by_base.values(), rules))
 
     def is_ignored(self, path: str | bytes, is_dir: bool) -> bool:
@@ -93,7 +93,7 @@ class Ignore:
         return self._is_directory_ignored(raw.rpartition(b"/")[0]) or bool(self.decide(raw, is_dir=is_dir))
 
     def decide(self, path: bytes, *, is_dir: bool) -> bool | None:
-        """The deepest rule file that says anything about this very path, parents left aside."""
+        """The decision of the deepest rule file that has one on this very path, whatever holds for its parents."""
         for base in _parent_directories(path):
             rules = self._by_base.get(base)
             decision = rules.decide(path, is_dir=is_dir) if rules else None
@@ -102,7 +102,7 @@ class Ignore:
         return None
 
     def _is_directory_ignored(self, path: bytes) -> bool:
-        """From the root down, with a loop: a path may be deeper than Python calls."""
+        """From the root down, in a loop: a path may be deeper than Python's recursion limit."""
         if path in self._directories:
             return self._directories[path]
         above = [parent for parent in (path, *_parent_directories(path)) if parent]

@@ -29,7 +29,7 @@ class EligibilityPolicy:
         self._exclude = Ignore([IgnoreRules.from_globs(settings.exclude)])
 
     def path_skip(self, path_key: str, mode: int) -> SkipReason | None:
-        """What name and mode alone rule out. A name without a suffix may be a script: only its bytes tell."""
+        """The skip that name and mode alone decide. A name without a suffix may be a script: only its bytes tell."""
         if self._ignore.is_ignored(path_key, mode == SUBMODULE_MODE):
             return SkipReason.IGNORED
         if self._exclude.is_ignored(path_key, mode == SUBMODULE_MODE):
@@ -41,7 +41,7 @@ class EligibilityPolicy:
         return SkipReason.UNSUPPORTED
 
     def content_skip(self, path_key: str, data: bytes) -> SkipReason | None:
-        """What the whole content rules out; call it with a path that `path_skip` let through."""
+        """The skip that the content decides; call it with a path that `path_skip` accepts."""
         if len(data) > self._limit:
             return SkipReason.TOO_LARGE
         if len(data) <= _LFS_MAX and data.startswith(_LFS):

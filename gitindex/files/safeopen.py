@@ -1,7 +1,7 @@
-"""Opening files below a root without ever leaving it (EL-3).
+"""Opens files below a root without ever leaving it (EL-3).
 
 Invariant: a descriptor that `Root.open` returns is a regular file whose every directory was reached from the
-root without a symlink, whatever is renamed meanwhile. The kernel does it where it has `openat2`; else each
+root without a symlink, whatever is renamed meanwhile. The kernel ensures it where it has `openat2`; elsewhere each
 component is opened relative to its parent and refused when it is a link.
 """
 

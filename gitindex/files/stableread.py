@@ -1,4 +1,4 @@
-"""Reading a file that somebody may be writing (CS-3): stat, read, stat, and again if it moved."""
+"""Reads files that another process may be writing (CS-3): stat, read, stat, and again when the two stats differ."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gitindex.files.safeopen import IsLink, ReadError, Root, Unreadable
+from gitindex.model.file_stat import Stat
 
 LINK_MODE = 0o120000
 _PIECE = 1 << 20
@@ -29,10 +30,7 @@ class TooLarge(ReadError):
 class ReadResult(NamedTuple):
     data: bytes  # of a symlink: its target
     mode: int  # as git stores it: 100644, 100755, 120000
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
+    stat: Stat
 
 
 # The coarsest kernel clock that stamps files ticks a hundred times a second.
@@ -84,10 +82,10 @@ def _read_file(root: Root, path: bytes, max_bytes: int) -> ReadResult | None:
         ) from error
     finally:
         os.close(fd)
-    if unsettled or len(data) != before.st_size or _stat_identity(before) != _stat_identity(after):
+    if unsettled or len(data) != before.st_size or Stat.of(before) != Stat.of(after):
         return None
     mode = 0o100755 if after.st_mode & stat.S_IXUSR else 0o100644
-    return ReadResult(data, mode, after.st_size, after.st_mtime_ns, after.st_ctime_ns, after.st_ino)
+    return ReadResult(data, mode, Stat.of(after))
 
 
 def _read_link(root: Root, path: bytes) -> ReadResult | None:
@@ -96,9 +94,9 @@ def _read_link(root: Root, path: bytes) -> ReadResult | None:
         return None
     target = root.readlink(path)
     after = root.lstat(path)
-    if _stat_identity(before) != _stat_identity(after):
+    if Stat.of(before) != Stat.of(after):
         return None
-    return ReadResult(target, LINK_MODE, len(target), after.st_mtime_ns, after.st_ctime_ns, after.st_ino)
+    return ReadResult(target, LINK_MODE, Stat.of(after))
 
 
 def _read_up_to(fd: int, limit: int) -> bytes:
@@ -114,7 +112,7 @@ def _read_up_to(fd: int, limit: int) -> bytes:
 
 
 def _rereads_equal(fd: int, before: os.stat_result, data: bytes) -> bool:
-    """Whether a second look agrees with the first, and the clock that stamps files has ticked since the last write.
+    """Does a second read return the same bytes, and has the clock that stamps files ticked since the last write?
 
     Within one tick another write leaves the same stamp, and a read may catch pages of two versions.
     """
@@ -126,7 +124,3 @@ def _age_ns(stat_result: os.stat_result) -> int:
     """Nanoseconds since the last change; a stamp from the future (the clock was set back) counts as old."""
     age = time.time_ns() - stat_result.st_ctime_ns
     return age if age >= 0 else _RECENT_NS
-
-
-def _stat_identity(stat_result: os.stat_result) -> tuple[int, int, int, int]:
-    return stat_result.st_size, stat_result.st_mtime_ns, stat_result.st_ctime_ns, stat_result.st_ino

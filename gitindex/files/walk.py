@@ -24,10 +24,6 @@ _GIT = b".git"
 class WalkEntry(NamedTuple):
     path: bytes
     mode: int  # 100644, 100755, 120000, NESTED_MODE, DIRECTORY_MODE, or the type bits of a special file
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
 
 
 class _PendingDirectory(NamedTuple):
@@ -47,61 +43,56 @@ def walk(root: Root, ignore: Ignore | None = None) -> Iterator[WalkEntry]:
 
 
 def _expand(root: Root, directory: _PendingDirectory, extra: Ignore) -> list[WalkEntry | _PendingDirectory]:
-    """The directory's children, files as entries and directories to go on with; itself if it stays closed."""
+    """The directory's children: files as entries, directories to expand later; itself if it cannot be listed."""
     try:
         listing = _list_directory(root, directory.path)
     except ReadError:
-        return [WalkEntry(directory.path, DIRECTORY_MODE, 0, 0, 0, 0)]
+        return [WalkEntry(directory.path, DIRECTORY_MODE)]
     names = {name for name, _ in listing}
     if directory.path and _GIT in names:
-        return [WalkEntry(directory.path, NESTED_MODE, 0, 0, 0, 0)]
+        return [WalkEntry(directory.path, NESTED_MODE)]
     rules = (
         directory.ignore.with_rules(_read_rules(root, directory.path))
         if b".gitignore" in names
         else directory.ignore
     )
     children: list[tuple[bytes, WalkEntry | _PendingDirectory]] = []
-    for name, stat_result in listing:
+    for name, mode in listing:
         path = directory.path + b"/" + name if directory.path else name
-        is_dir = stat.S_ISDIR(stat_result.st_mode)
-        # Parents were judged before they were entered: only the path itself is left to ask about.
+        is_dir = stat.S_ISDIR(mode)
+        # The rules were applied to its parents before they were expanded; only the path itself is left.
         if rules.decide(path, is_dir=is_dir) or extra.is_ignored(path, is_dir):
             continue
-        child = _make_child(path, stat_result, rules)
+        child = _make_child(path, mode, rules)
+        # Git orders a directory as if its name ended in a slash.
         children.append((name + b"/" if isinstance(child, _PendingDirectory) else name, child))
     return [child for _, child in sorted(children, key=lambda pair: pair[0])]
 
 
-def _make_child(path: bytes, stat_result: os.stat_result, rules: Ignore) -> WalkEntry | _PendingDirectory:
+def _make_child(path: bytes, mode: int, rules: Ignore) -> WalkEntry | _PendingDirectory:
     if path == _GIT:
-        return WalkEntry(path, NESTED_MODE, 0, 0, 0, 0)
-    if stat.S_ISDIR(stat_result.st_mode):
+        return WalkEntry(path, NESTED_MODE)
+    if stat.S_ISDIR(mode):
         return _PendingDirectory(path, rules)
-    return WalkEntry(
-        path,
-        _git_mode(stat_result.st_mode),
-        stat_result.st_size,
-        stat_result.st_mtime_ns,
-        stat_result.st_ctime_ns,
-        stat_result.st_ino,
-    )
+    return WalkEntry(path, _git_mode(mode))
 
 
-def _list_directory(root: Root, path: bytes) -> list[tuple[bytes, os.stat_result]]:
+def _list_directory(root: Root, path: bytes) -> list[tuple[bytes, int]]:
+    """Name and mode of every entry."""
     fd = root.open_directory(path)
     try:
         with os.scandir(fd) as entries:
             names = [os.fsencode(entry.name) for entry in entries]
-        return [pair for name in names for pair in _stat_entry(fd, name)]
+        return [(name, mode) for name in names if (mode := _read_mode(fd, name)) is not None]
     finally:
         os.close(fd)
 
 
-def _stat_entry(directory: int, name: bytes) -> list[tuple[bytes, os.stat_result]]:
+def _read_mode(directory: int, name: bytes) -> int | None:
     try:
-        return [(name, os.stat(name, dir_fd=directory, follow_symlinks=False))]
+        return os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
     except FileNotFoundError:
-        return []  # vanished between listing and looking: a delete
+        return None  # deleted since the directory was listed
 
 
 def _read_rules(root: Root, path: bytes) -> IgnoreRules:

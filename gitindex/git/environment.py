@@ -1,4 +1,4 @@
-"""What a git process of ours is told, so that no configuration of a repository starts a program (CF-5).
+"""The environment of every git process, so that no configuration of a repository starts a program (CF-5).
 
 Invariant: a child sees nothing of the caller's repository (`GIT_DIR`, `git -c` leaks, …), never prompts, never takes
 optional locks (CS-4), uses a bare repository only where `--git-dir` names it, and reaches no network unless the user
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from gitindex.child import original_environment
 
-# Who the user is, how git was installed and reached; nothing that names a repository.
+# The user's identity, the installation of git and its transports; nothing that names a repository.
 _KEEP = frozenset(
     {
         "GIT_ALLOW_PROTOCOL",
@@ -37,7 +37,7 @@ _FORCED = {
     # An object id means its own bytes, whatever refs/replace says: both object readers must agree.
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
-# Newer git has a switch; git before 2.44 is stopped by allowing no transport.
+# Git 2.44 has a switch; an older git is kept offline by allowing no transport.
 _OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 # Not git:// (core.gitProxy), file:// (remote.*.uploadpack) or ext:: — each starts what the repository names.
 _TRANSPORTS = "https:http:ssh"
@@ -60,7 +60,8 @@ SETTINGS: Mapping[str, str] = {
 def environment(
     *, lazy_fetch: bool = False, config: Mapping[str, str | None] | None = None
 ) -> dict[str, str]:
-    """Ours, minus every `GIT_*` that is not on the keep list, with SETTINGS and `config` (None: leave it to git)."""
+    """This process's environment without the `GIT_*` that _KEEP does not list, with SETTINGS and `config` (None: leave
+    it to git)."""
     variables = original_environment(os.environ)
     allowed = {
         name: value for name, value in variables.items() if not name.startswith("GIT_") or _is_allowed(name)

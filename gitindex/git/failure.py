@@ -1,8 +1,8 @@
-"""Which failures mean that git cannot tell: there is no git program, or git cannot read its own data (C-1, CS-2).
+"""Classifies git failures: a missing program or unreadable data, for which the files are scanned in git's place, and
+all others (C-1, CS-2).
 
-Only then are the files scanned in git's place. A pure decision over what git says, and a closed list: a refusal
-(ownership, permissions, objects that may not be fetched, our own limits), a lock, a lack of memory and whatever is not
-known here stay failures.
+A pure decision over git's messages, and a closed list: a refusal (ownership, permissions, objects that may not be
+fetched, our own limits), a lock, a lack of memory and every message that is not listed here stay failures.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gitindex.errors import GitDamaged, GitError, GitMissing
 
 
 class Damage(StrEnum):
-    """What of its own git cannot read."""
+    """Which of its own data git cannot read."""
 
     OBJECT = "object"  # a commit, tree or blob, loose or in a pack
     INDEX = "index"
@@ -26,14 +26,14 @@ class Damage(StrEnum):
 
 NEXT_STEPS = {
     Damage.OBJECT: "git fsck",
-    Damage.INDEX: "git read-tree HEAD",  # makes the index anew; what was staged is lost with the damaged one
+    Damage.INDEX: "git read-tree HEAD",  # writes a new index; what was staged in the damaged one is lost
     Damage.HEAD: "git fsck",
     Damage.CONFIG: "git config --list --show-origin",
     Damage.FORMAT: "update git",
     Damage.REPOSITORY: "restore what is missing in .git, or clone the repository again",
 }
 
-# Said beside a complaint about data, these are its cause: nobody mends them with `git fsck`.
+# Beside a message about data, these are the cause of it, and `git fsck` does not help.
 _NO_DAMAGE = re.compile(
     rb"dubious ownership|unsafe repository|safe\.bareRepository|safe\.directory"
     rb"|Permission denied|Operation not permitted"
@@ -41,7 +41,7 @@ _NO_DAMAGE = re.compile(
     rb"|\.lock['\"]?: File exists|[Aa]nother git process"
     rb"|[Oo]ut of memory|Cannot allocate memory|Too many open files|No space left on device"
 )
-# The first that fits names the damage: an index that git cannot read may name objects, never the other way round.
+# The first that matches names the damage: messages about the index may name objects, never the other way round.
 _SIGNS: tuple[tuple[Damage, re.Pattern[bytes]], ...] = (
     (Damage.FORMAT, re.compile(rb"Expected git repo version|unknown repository (version|extension)")),
     (Damage.CONFIG, re.compile(rb"bad config (file )?line \d+")),
@@ -75,7 +75,7 @@ _SIGNS: tuple[tuple[Damage, re.Pattern[bytes]], ...] = (
 
 
 def find_damage(stderr: bytes) -> Damage | None:
-    """What git says that it cannot read; None for every other failure."""
+    """What git reports as unreadable; None for every other failure."""
     if _NO_DAMAGE.search(stderr):
         return None
     return next((kind for kind, sign in _SIGNS if sign.search(stderr)), None)
@@ -86,5 +86,5 @@ def damage_error(kind: Damage, message: str, **detail: object) -> GitDamaged:
 
 
 def allows_file_scan(error: GitError) -> bool:
-    """May the files be scanned in git's place? By the exact class: what is derived from it later is no yes."""
+    """May the files be scanned in git's place? Decided by the exact class: a subclass added later does not count."""
     return type(error) in (GitMissing, GitDamaged)

@@ -1,9 +1,9 @@
-"""Filter drivers of a repository's own configuration, switched off (CF-5).
+"""Switches off the filter drivers of a repository's own configuration (CF-5).
 
 `git status` runs a clean filter over every file whose stat is not the one in git's index. A driver that the user's
 own configuration defines (git-lfs, usually) stays: the user installed it. One that the repository's configuration
 defines, or includes, gets no command. Its files are then compared as they are on disk: one that was touched since git
-last looked counts as modified, is indexed with the bytes it has, and stays so until git itself looks again.
+last updated its index counts as modified and is indexed with the bytes on disk, until git updates its index again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class FilterableRepo(RepoLocation, ConfigLocation, Protocol):
 
 
 def filter_overrides(repo: FilterableRepo) -> dict[str, str]:
-    """Settings that leave no filter driver of the repository's own a command. Asks git only where there may be one."""
+    """Settings that take the command from each filter driver of the repository. Runs git only if there may be one."""
     if not mentions(repo, b"filter", b"include"):
         return {}
     return {f"filter.{name}.{key}": value for name in _list_drivers(repo) for key, value in _OFF.items()}

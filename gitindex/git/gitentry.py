@@ -1,6 +1,6 @@
-"""`.git` entries by hand: the only thing that makes a directory a repository to us (CF-5).
+"""Reads `.git` entries without git: nothing else makes a directory a repository here (CF-5).
 
-Git refuses to check out a path with a `.git` component, so whoever cloned a repository made its `.git` himself.
+Git refuses to check out a path with a `.git` component, so a `.git` entry comes from the user, not from a repository.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 _MAX_BYTES = 8 * 1024  # of a `.git` file: one path
 _GITDIR = b"gitdir:"
@@ -24,8 +25,13 @@ def is_named_by_entry(start: Path, git_dir: Path) -> bool:
     return any(_resolve_entry(folder) == git_dir for folder in find_entry_folders(start))
 
 
-def find_repository(start: Path) -> tuple[Path, Path] | None:
-    """The nearest directory around whose `.git` entry stands for a repository, whole or damaged, and what it names.
+class RepositoryEntry(NamedTuple):
+    root: Path  # the directory that holds the `.git` entry
+    git_dir: Path  # what the entry names
+
+
+def find_repository(start: Path) -> RepositoryEntry | None:
+    """The nearest repository at or above `start`, whole or damaged, by its `.git` entry.
 
     As git does, it stays on the file system of `start`. A directory that merely is called `.git` is none.
     """
@@ -35,17 +41,17 @@ def find_repository(start: Path) -> tuple[Path, Path] | None:
             return None
         target = _resolve_entry(folder)
         if target is not None and (_is_gitdir_file(folder) or _resembles_repository(target)):
-            return folder, target
+            return RepositoryEntry(folder, target)
     return None
 
 
 def _resembles_repository(folder: Path) -> bool:
-    """Are at least two of the three things there that git goes by? One may be lost."""
+    """Are at least two of the three entries there by which git knows a repository? One may be lost."""
     return sum((folder / name).exists() for name in REPOSITORY_PARTS) >= 2
 
 
 def find_common_dir(git_dir: Path) -> Path:
-    """The git directory whose objects and branches a linked worktree's one shares; itself where it shares none."""
+    """The git directory whose objects and branches a linked worktree shares; of a main worktree `git_dir` itself."""
     text = _read_short_file(git_dir / "commondir").strip()
     return (git_dir / os.fsdecode(text)).resolve() if text else git_dir
 
@@ -65,7 +71,7 @@ def _resolve_entry(folder: Path) -> Path | None:
 
 def _read_short_file(path: Path) -> bytes:
     """The text of a file that holds one path, empty when it cannot be read."""
-    if not path.is_file():  # a fifo would block whoever opens it
+    if not path.is_file():  # opening a fifo would block
         return b""
     try:
         with open(path, "rb") as file:

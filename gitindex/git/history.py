@@ -1,4 +1,4 @@
-"""Questions about history that sharing asks: who this repository is, where a commit stands."""
+"""Reads what sharing needs from history, branches and configuration: the repository's identity, a commit's branches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def local_branches_with(repo: Repo, commit: str) -> tuple[str, ...]:
 
 
 def tracking_branches(repo: Repo) -> tuple[str, ...]:
-    """What this clone knows of its remotes' branches: `origin/main`."""
+    """Remote-tracking branches of this clone, such as `origin/main`."""
     return tuple(name for name in _list_refs(repo, "refs/remotes", 2) if not name.endswith("/HEAD"))
 
 
@@ -50,7 +50,7 @@ def _list_refs(repo: Repo, below: str, strip: int, *filters: str) -> tuple[str, 
 
 
 def default_branch(repo: Repo) -> str:
-    """What the remote calls its default branch, "" when this clone does not know."""
+    """The default branch of `origin`, "" when this clone has not recorded it."""
     out = run(repo, "symbolic-ref", "-q", "refs/remotes/origin/HEAD", ok=(0, 1))
     return out.decode("utf-8", "surrogateescape").strip().removeprefix("refs/remotes/origin/")
 

@@ -1,6 +1,6 @@
-"""Git's index file against its own checksum, which git itself does not look at.
+"""Verifies the checksum of git's index file, which git itself does not.
 
-An index that was cut short reads, to git, as one without its later entries: it then reports their files as deleted.
+Git reads a truncated index as one without its later entries, and reports their files as deleted.
 """
 
 from __future__ import annotations
@@ -30,5 +30,5 @@ def has_valid_checksum(repo: IndexLocation) -> bool:
                 digest.update(last[: -digest.digest_size])
                 last = last[-digest.digest_size :]
     except OSError:
-        return True  # git says what is wrong with it
+        return True  # git itself reports what is wrong with it
     return last == digest.digest() or (len(last) == digest.digest_size and not any(last))

@@ -1,7 +1,7 @@
-"""A repository's own git configuration: is a word in it at all? Answered without starting git.
+"""Searches a repository's own git configuration for words, without starting git.
 
-Most repositories configure no filter, include nothing and promise nothing; only where the word is there is git asked
-what it means. Git reads section names without case and never across lines, so a word that is absent here is absent.
+Most repositories configure no filter, no include and no promisor; git is asked only where such a word occurs. Git
+ignores the case of section names and reads none across lines, so a word that does not occur has no effect.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Objects that are files of their own, read here: libgit2 never ends on one that was cut short.
+"""Reads loose objects (files of their own) instead of libgit2, which never returns from a truncated one.
 
-Nothing here is believed: whoever reads an object hashes it.
+Contents are not verified here; the caller checks the hash.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gitindex.git.failure import Damage, damage_error
 _HEADER = 64  # "commit", a blank, a size of any length that fits into memory, NUL
 _PIECE = 1 << 16
 _NO_DAMAGE = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-_MAX_ALTERNATES = 5  # as git: how far one object folder may lead to the next
+_MAX_ALTERNATES = 5  # as git: how many object folders one after another are followed
 
 
 class LooseObject(NamedTuple):
@@ -92,7 +92,7 @@ def _list_object_folders(objects: bytes) -> list[bytes]:
 
 
 def _open_error(object_id: str, error: OSError) -> GitError:
-    """Whoever may not open a file, or cannot open one more, does not know what is in it."""
+    """No damage where permissions or resources kept the file closed: its content is not known then."""
     if error.errno in _NO_DAMAGE:
         return GitError(f"git object {object_id} cannot be opened: {error.strerror}", object_id=object_id)
     return _damaged_object_error(object_id)

@@ -1,4 +1,4 @@
-"""Trees and blobs by id. Two readers, one contract (`tests/git/test_objects.py` runs over both).
+"""Reads trees and blobs by id. Two readers, one contract (`tests/git/test_objects.py` runs over both).
 
 The git program starts in milliseconds and reads everything; libgit2 is quicker in bulk but cannot open every
 repository. Paths are raw bytes; submodules appear as entries with mode 160000; trees never appear.
@@ -11,37 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol, Self
 
-from gitindex.errors import GitDamaged
-from gitindex.git.failure import Damage, damage_error
-from gitindex.git.trees import Side
-
-# Git knows the empty tree without having it; it may be in no object database.
-EMPTY_TREES = frozenset(
-    {
-        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-    }
-)
-
-
-class TreeEntry(NamedTuple):
-    path: bytes
-    mode: int
-    blob: str
-
-
-class TreeChange(NamedTuple):
-    path: bytes
-    old: TreeEntry | None
-    new: TreeEntry | None
-
-
-class Blob(NamedTuple):
-    id: str
-    size: int
-    data: bytes | None  # None when larger than asked for
+from gitindex.git.object_values import Blob, TreeChange, TreeEntry
+from gitindex.git.objects_cli import CliObjects
+from gitindex.git.repo import Repo
 
 
 class Objects(Protocol):
@@ -72,24 +46,12 @@ class Objects(Protocol):
     ) -> None: ...
 
 
-def build_changes(differing: Iterable[tuple[bytes, Side, Side]]) -> list[TreeChange]:
-    """Differences of two trees, sorted by path."""
-    unsorted = (
-        TreeChange(path, _make_entry(path, old), _make_entry(path, new)) for path, old, new in differing
-    )
-    return sorted(unsorted, key=lambda change: change.path)
+def open_objects(repo: Repo, *, bulk: bool = False) -> Objects:
+    """A reader for `repo`: libgit2 for bulk work it can do, the git program otherwise."""
+    if bulk and repo.algorithm == "sha1" and repo.fault is None:
+        from gitindex.git.objects_pygit2 import open_pygit2  # late: only bulk work pays for libgit2 (UI-3)
 
-
-def _make_entry(path: bytes, side: Side) -> TreeEntry | None:
-    return TreeEntry(path, side[0], side[1].hex()) if side else None
-
-
-def raw_tree_id(tree: str | None) -> bytes | None:
-    """Raw, None for a tree without entries."""
-    return None if tree is None or tree in EMPTY_TREES else bytes.fromhex(tree)
-
-
-def missing_blob_error(object_id: str) -> GitDamaged:
-    return damage_error(
-        Damage.OBJECT, f"git object {object_id} is missing or not a blob", object_id=object_id
-    )
+        bulk_reader = open_pygit2(repo)
+        if bulk_reader is not None:
+            return bulk_reader
+    return CliObjects(repo)

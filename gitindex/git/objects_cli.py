@@ -11,12 +11,11 @@ from typing import Self
 from gitindex.errors import GitError, MissingObjects, TransientGitError
 from gitindex.git.failure import Damage, damage_error
 from gitindex.git.localconfig import mentions
-from gitindex.git.objects import (
+from gitindex.git.object_values import (
     EMPTY_TREES,
     Blob,
     TreeChange,
     TreeEntry,
-    build_changes,
     missing_blob_error,
     raw_tree_id,
 )
@@ -36,7 +35,7 @@ class CliObjects:
     def list_entries(self, tree: str) -> Iterator[TreeEntry]:
         if tree in EMPTY_TREES:
             return
-        # With -t git tells of directories too: they count, and a tree of nothing else must end some time.
+        # With -t git lists directories, too: they count, or a tree of directories alone would never reach the limit.
         for count, record in enumerate(
             self._read_records("ls-tree", "-r", "-t", "-z", "--full-tree", tree), 1
         ):
@@ -64,12 +63,10 @@ class CliObjects:
             def children(tree: bytes) -> Iterator[Child]:
                 return parse_tree(tree, self._read_tree(trees, tree.hex()))
 
-            return build_changes(
-                diff_trees(self._repo, children, raw_tree_id(old_tree), raw_tree_id(new_tree))
-            )
+            return diff_trees(self._repo, children, raw_tree_id(old_tree), raw_tree_id(new_tree))
 
     def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
-        # Own processes per call: a reader that stops half-way leaves no answers behind for the next one.
+        # Processes of its own per call: a caller that stops half-way leaves no answers in a pipe for the next one.
         blob_ids = iter(blobs)
         with (
             GitStream(self._repo, "cat-file", "--batch-check=%(objecttype) %(objectsize)") as sizes,
@@ -87,7 +84,7 @@ class CliObjects:
         self._local_stream.send(object_id.encode() + b"\n")
         try:
             return not self._local_stream.read_line().endswith(b" missing")
-        except MissingObjects:  # git gives up on the first promised object it may not fetch
+        except MissingObjects:  # git exits at the first promised object that it may not fetch
             self.close()
             return False
 
@@ -105,7 +102,7 @@ class CliObjects:
         self.close()
 
     def _read_records(self, *args: str) -> Iterator[bytes]:
-        """What git lists, ended by NULs, as it comes. Raises MissingObjects, GitError."""
+        """The NUL-terminated records of a listing, as they arrive. Raises MissingObjects, GitError."""
         with GitStream(self._repo, *args) as stream:
             try:
                 yield from stream.read_records()
@@ -114,7 +111,7 @@ class CliObjects:
             except GitError as error:
                 if self._is_partial_clone:
                     raise missing_objects_error(error.message) from error
-                # Git says that a tree is missing, but not always which: the arguments do.
+                # Git does not always say which tree is missing: the arguments do.
                 message, hint = f"{error.message} ({' '.join(args)})", error.hint or "git fsck"
                 raise type(error)(message, hint=hint, **error.detail) from error
 

@@ -1,4 +1,4 @@
-"""`Objects` over libgit2, for bulk work. Imported only when asked for; declines what it cannot read whole."""
+"""`Objects` over libgit2, for bulk work. Imported only for bulk work; declines repositories that it cannot read."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from pygit2.enums import ObjectType, Option
 
 from gitindex.git.failure import Damage, damage_error
 from gitindex.git.loose import LooseObjects
-from gitindex.git.objects import (
+from gitindex.git.object_values import (
     EMPTY_TREES,
     Blob,
     TreeChange,
     TreeEntry,
-    build_changes,
     missing_blob_error,
     raw_tree_id,
 )
@@ -26,7 +25,7 @@ from gitindex.git.tree_limits import check_file_count, check_path_length, check_
 from gitindex.git.trees import TREE, Child, diff_trees, parse_tree
 
 _KINDS = {ObjectType.BLOB: b"blob", ObjectType.TREE: b"tree"}
-# libgit2 hashes what it reads by code that looks for collisions, as long as inflating takes. We hash it ourselves.
+# libgit2 verifies hashes with collision detection, which takes as long as inflating. `_verify_hash` does it here.
 pygit2.option(Option.ENABLE_STRICT_HASH_VERIFICATION, False)
 
 
@@ -58,19 +57,17 @@ class Pygit2Objects:
         for name in path.split(b"/"):
             if current.mode != TREE or current.blob in EMPTY_TREES:
                 return None
-            child = next(
-                (item for item in self._read_children(bytes.fromhex(current.blob)) if item[1] == name), None
-            )
-            if child is None:
+            children = self._read_children(bytes.fromhex(current.blob))
+            match = next(((mode, raw_id) for mode, child, raw_id in children if child == name), None)
+            if match is None:
                 return None
-            current = TreeEntry(path, child[0], child[2].hex())
+            mode, raw_id = match
+            current = TreeEntry(path, mode, raw_id.hex())
         return None if current.mode == TREE else current
 
     def diff(self, old_tree: str | None, new_tree: str) -> list[TreeChange]:
-        differing = diff_trees(
-            self._git_repo, self._read_children, raw_tree_id(old_tree), raw_tree_id(new_tree)
-        )
-        return build_changes(differing)
+        trees = raw_tree_id(old_tree), raw_tree_id(new_tree)
+        return diff_trees(self._git_repo, self._read_children, *trees)
 
     def read(self, blobs: Iterable[str], max_bytes: int) -> Iterator[Blob]:
         for blob in blobs:
@@ -91,7 +88,7 @@ class Pygit2Objects:
         self.close()
 
     def _walk(self, tree: bytes) -> Iterator[TreeEntry]:
-        """Depth first, with a stack of our own: a tree may be deeper than Python calls."""
+        """Depth first, with an explicit stack: a tree may be deeper than Python's recursion limit."""
         count = 0
         stack = [(b"", self._read_children(tree))]
         while stack:
@@ -109,7 +106,7 @@ class Pygit2Objects:
                 stack.pop()
 
     def _read_children(self, tree: bytes) -> Iterator[Child]:
-        """The raw tree object, parsed here: a Python object per entry of libgit2's costs twice as much."""
+        """Parses the raw tree object: the objects that libgit2 makes per entry cost twice as much."""
         return parse_tree(tree, self._read_tree(tree.hex()))
 
     def _read_tree(self, tree: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Where a repository is, what HEAD is, whether git is in the middle of something.
+"""Finds a repository; reads its HEAD, its history and whether a git operation is unfinished.
 
 `Repo.root` is the canonical root (ST-1): realpath of the work tree's top level; of a bare repository, itself.
 """
@@ -54,7 +54,7 @@ class Repo:
     shallow: bool
     lazy_fetch: bool = False  # the user lets git fetch missing objects (CF-5)
     max_files: int = MAX_FILES  # of one tree; the user may raise it
-    fault: GitError | None = None  # found without git, which failed so: it is not asked about this one (C-1)
+    fault: GitError | None = None  # how git failed: it was found without git, and git is not run in it (C-1)
 
 
 @frozen
@@ -67,17 +67,19 @@ class Head:
 
 
 def estimate_tracked(repo: Repo) -> int:
-    """About how many files git tracks, by the header of its index: a hint that costs one short read."""
+    """About how many files git tracks, from the header of its index: a hint that costs one short read."""
     try:
         with open(repo.git_dir / "index", "rb") as index:
             head = index.read(12)
     except OSError:
         return 0
-    return int.from_bytes(head[8:], "big") if head.startswith(b"DIRC") else 0
+    return (
+        int.from_bytes(head[8:], "big") if head.startswith(b"DIRC") else 0
+    )  # magic, version, number of entries
 
 
 def begin_discovery(path: Path) -> AbstractContextManager[PendingCommands | None]:
-    """The question `discover` asks, begun: for a caller that has something to do meanwhile. None without git."""
+    """Start the command whose output `discover` reads, for a caller that works meanwhile. None without git."""
     try:
         return PendingCommands(_start_directory(path), _DISCOVER_COMMAND)
     except GitMissing:
@@ -87,11 +89,11 @@ def begin_discovery(path: Path) -> AbstractContextManager[PendingCommands | None
 def discover(
     path: Path, pending: PendingCommands | None = None, user: UserConfig | None = None
 ) -> Repo | None:
-    """The repository `path` lies in, or None; `pending` is the question about it that has begun.
+    """The repository `path` lies in, or None; `pending` comes from `begin_discovery`.
 
-    A repository is where a `.git` entry says so. A directory that merely looks like one may be a file tree that some
-    repository tracks: it counts only when `path` is that very directory, it is bare, and nothing around tracks it.
-    One that git cannot tell of (C-1) is found by its `.git` entry and has a `fault`.
+    A `.git` entry makes a repository. A directory that merely looks like one may be a file tree that some repository
+    tracks: it counts only when `path` is that very directory, it is bare, and no repository around it tracks it. Where
+    git is missing or cannot read its data (C-1), the `.git` entry names the repository, which then has a `fault`.
 
     Raises GitError when git refuses it (safe.directory), or `path` lies inside a bare repository.
     """
@@ -138,7 +140,7 @@ def root_commits(repo: Repo) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _list_roots(repo: Repo, commit: str) -> tuple[str, ...]:
-    """What a commit descends from never changes, and a long history takes a while to walk."""
+    """Cached: the roots of a commit never change, and a long history takes a while to walk."""
     out = run(repo, "rev-list", "--max-parents=0", "--end-of-options", commit)
     return tuple(sorted(out.decode().split()))
 
@@ -167,11 +169,11 @@ def _start_directory(path: Path) -> Path:
 
 
 class _NoGitEntry(Exception):
-    """What git found, or refused, is a repository that no `.git` entry names."""
+    """Git found, or refused, a repository that no `.git` entry names."""
 
 
 def _ask_git(start: Path, pending: PendingCommands | None = None) -> Repo | None:
-    """The repository whose `.git` entry is nearest above `start`. Raises _Unnamed, GitError."""
+    """The repository whose `.git` entry is nearest above `start`. Raises _NoGitEntry, GitError."""
     try:
         out = pending.result(0) if pending else run(start, *_DISCOVER_COMMAND)
     except GitError as error:  # without a work tree everything but the last answer is there
@@ -194,15 +196,14 @@ def _ask_git(start: Path, pending: PendingCommands | None = None) -> Repo | None
 
 
 def _find_broken(start: Path) -> Repo | None:
-    """What a `.git` entry names and git takes for no repository; None where there is no such entry."""
+    """A repository with a `.git` entry that git does not accept; None where there is no such entry."""
     entry = gitentry.find_repository(start)
     if entry is None:
         return None
-    folder, _ = entry
-    if folder != start and _is_repository(folder):  # whole, but git was told not to look so far up
+    if entry.root != start and _is_repository(entry.root):  # whole, but GIT_CEILING_DIRECTORIES hides it
         return None
-    message = f"git does not take {folder / '.git'} for a repository"
-    return _build_by_hand(*entry, damage_error(Damage.REPOSITORY, message))
+    message = f"git does not take {entry.root / '.git'} for a repository"
+    return _build_by_hand(entry, damage_error(Damage.REPOSITORY, message))
 
 
 def _is_repository(folder: Path) -> bool:
@@ -214,33 +215,48 @@ def _is_repository(folder: Path) -> bool:
 
 
 def _find_by_hand(start: Path, error: GitError) -> Repo | None:
-    """What git cannot tell of, by its `.git` entry. None for a plain directory, which needs no git. Raises `error`
-    where there is a repository, but not by such an entry."""
+    """The repository by its `.git` entry, where git failed with `error`. None for a plain directory, which needs no
+    git. Raises `error` where there is a repository without such an entry."""
     entry = gitentry.find_repository(start)
     if entry is not None:
-        return _build_by_hand(*entry, error)
+        return _build_by_hand(entry, error)
     if isinstance(error, GitMissing) and not _looks_bare(start):
         return None
     raise error
 
 
-def _build_by_hand(root: Path, git_dir: Path, fault: GitError) -> Repo:
-    common = gitentry.find_common_dir(git_dir)
-    algorithm = "sha256" if localconfig.names_sha256(common) else "sha1"
-    return Repo(root, git_dir, common, algorithm, False, (common / "shallow").exists(), fault=fault)
+def _build_by_hand(entry: gitentry.RepositoryEntry, fault: GitError) -> Repo:
+    common_dir = gitentry.find_common_dir(entry.git_dir)
+    return Repo(
+        root=entry.root,
+        git_dir=entry.git_dir,
+        common_dir=common_dir,
+        algorithm="sha256" if localconfig.names_sha256(common_dir) else "sha1",
+        bare=False,
+        shallow=(common_dir / "shallow").exists(),
+        fault=fault,
+    )
 
 
 def _parse(start: Path, out: str) -> Repo:
-    """Without a work tree the root is the git directory."""
+    """The answer to _DISCOVER_COMMAND. Without a work tree the root is the git directory."""
     facts, common, top = [*out.split(f"\n{_SEPARATOR}\n"), "", ""][:3]
     bare, shallow, algorithm, git_dir = facts.split("\n", 3)
     git_path = Path(git_dir).resolve()
     root = Path(top.removesuffix("\n")).resolve() if top and bare != "true" else git_path
-    return Repo(root, git_path, (start / common).resolve(), algorithm, bare == "true", shallow == "true")
+    return Repo(
+        root=root,
+        git_dir=git_path,
+        common_dir=(start / common).resolve(),
+        algorithm=algorithm,
+        bare=bare == "true",
+        shallow=shallow == "true",
+    )
 
 
 def _resolve_unnamed(start: Path) -> Repo:
-    """What a path means that lies in a repository which no `.git` entry names (CF-5). Raises GitError."""
+    """The repository of a path inside one that no `.git` entry names (CF-5): itself when it is bare and `start` is its
+    root, else the one around it. Raises GitError."""
     outer = _find_outer(start)
     if _looks_bare(start) and not _tracks(outer, start):
         out = os.fsdecode(run(start, "--git-dir", str(start), *_DISCOVER_COMMAND, ok=(0, 128)))
@@ -288,7 +304,7 @@ def _explain_refusal(error: GitError, start: Path) -> GitError:
 
 
 def _read_commit(repo: Repo, rev: str) -> tuple[str, str] | None:
-    """The commit that `rev` names and its tree, from one object: `rev` may move between two questions."""
+    """The commit that `rev` names and its tree, from one object: `rev` may move between two commands."""
     out = run(repo, "cat-file", "--batch", stdin=os.fsencode(f"{rev}^{{commit}}\n"))
     header, content = out.split(b"\n", 1)
     if header.endswith((b" missing", b" ambiguous")):
@@ -297,7 +313,7 @@ def _read_commit(repo: Repo, rev: str) -> tuple[str, str] | None:
 
 
 def _require_unborn(repo: Repo) -> None:
-    """A broken HEAD must not pass for an empty repository: that would delete every file from the index."""
+    """Raises GitDamaged for a broken HEAD: taken for an unborn branch, it would delete every file from the index."""
     try:
         run(repo, "log", "-1", "--format=%H", "--no-show-signature")
     except GitError as error:

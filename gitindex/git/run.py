@@ -1,7 +1,7 @@
-"""The only door to the git program: how it is started, how long it may take, how much it may say.
+"""Starts every git process; bounds its time and its output.
 
-What a child is told is `git.environment`'s business (CS-4, CF-5). Busy locks are waited out. A directory is where git
-begins to look for a repository; a repository that was found is named, where it is bare, by `--git-dir`.
+`git.environment` makes the environment of a child (CS-4, CF-5). A busy lock is waited for. Git searches upwards from a
+`Path`; a `RepoLocation` is a repository that was found before, passed by `--git-dir` where it is bare.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RepoLocation(Protocol):
     def lazy_fetch(self) -> bool: ...
     @property
     def fault(self) -> GitError | None:
-        """Why git is not asked about it."""
+        """Why git is not run in it."""
 
 
 def run(
@@ -54,9 +54,9 @@ def run(
     config: Mapping[str, str | None] | None = None,
     backoff: Sequence[float] = BACKOFF,
 ) -> bytes:
-    """Run `git -C where args` and return its standard output.
+    """Run `git -C location args` and return its standard output.
 
-    Raises TransientGitError when git stays busy or exceeds `timeout`, TreeTooLarge when it says more than MAX_OUTPUT,
+    Raises TransientGitError when git stays busy or exceeds `timeout`, TreeTooLarge when it prints more than MAX_OUTPUT,
     MissingObjects when it would have to fetch, GitMissing without a git program, GitDamaged when git cannot read its
     own data, GitError for any other exit code that is not in `ok` (its `detail` holds `stderr: str` and
     `stdout: bytes`).
@@ -75,7 +75,7 @@ def run(
 
 
 class PendingCommands:
-    """Independent reads that run while we do something else. Leaving the `with` leaves no child behind."""
+    """Git commands that run in the background, side by side. Leaving the `with` kills those that still run."""
 
     def __init__(
         self, location: Path | RepoLocation, *commands: Sequence[str], config: Mapping[str, str] | None = None
@@ -94,7 +94,7 @@ class PendingCommands:
             raise
 
     def result(self, number: int, timeout: float = 120) -> bytes:
-        """What one command wrote, to be asked for once. One that failed is run again, as `run` does."""
+        """The output of one command; call it once. A command that failed is run again by `run`."""
         child, args = self._children[number], self._commands[number]
         out, self._stderr[number] = _finish(child, None, timeout, args)
         if child.returncode == 0:
@@ -102,12 +102,12 @@ class PendingCommands:
         return run(self._location, *args, timeout=timeout, config=self._config)
 
     def warnings(self, number: int) -> bytes:
-        """What a command whose `result` was asked for said besides."""
+        """The standard error of a command whose `result` was read."""
         return self._stderr.get(number, b"")
 
     def close(self) -> None:
         for child in self._children:
-            child.kill()  # nobody wants the answer any more; a finished one is not touched
+            child.kill()  # does nothing to one that has finished
             _discard(child)
 
     def __enter__(self) -> Self:
@@ -153,7 +153,7 @@ class GitStream:
         return data
 
     def read_records(self) -> Iterator[bytes]:
-        """Everything that comes, cut at NULs. Raises GitError when git ends badly."""
+        """The whole output, split at NULs, as it arrives. Raises GitError when git fails."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -166,7 +166,7 @@ class GitStream:
 
     def close(self) -> None:
         if self._process.poll() is None and self._process.stdin and self._process.stdin.closed:
-            self._process.kill()  # nobody wants the rest of the records
+            self._process.kill()  # the caller stopped reading records half-way
         _discard(self._process)
         self._errors.close()
 
@@ -193,7 +193,7 @@ def _build_command(location: Path | RepoLocation, args: Sequence[str]) -> list[s
         return ["git", "--no-pager", "-C", str(location.absolute()), *args]
     if (
         location.fault is not None
-    ):  # found without git: what git would find there now is another repository to us (CF-5)
+    ):  # found without git: what git would find there now may be another one (CF-5)
         raise location.fault
     git_dir_option = ["--git-dir", str(location.git_dir)] if location.bare else []
     return ["git", "--no-pager", "-C", str(location.root), *git_dir_option, *args]
@@ -239,7 +239,7 @@ class _OutputTooLarge(Exception):
 
 
 def _collect(process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float) -> tuple[bytes, bytes]:
-    """As `communicate`, but what a child says is bounded: a small repository can make git say a lot."""
+    """As `communicate`, but with bounded output: a small repository can make git print gigabytes."""
     assert process.stdout is not None
     assert process.stderr is not None
     if process.stdin is not None:
@@ -271,11 +271,11 @@ def _feed(pipe: IO[bytes], data: bytes) -> None:
         pipe.write(data)
         pipe.close()
     except BrokenPipeError:
-        return  # the child left first; its exit code says why
+        return  # the child exited first; its exit code says why
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
-    """Never leave a child behind, whatever made us stop listening."""
+    """Wait for a child that should exit soon; kill it when it does not."""
     try:
         process.wait(timeout=2)
     except subprocess.TimeoutExpired:
@@ -284,13 +284,13 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 
 
 def _discard(process: subprocess.Popen[bytes]) -> None:
-    """Close our ends first: a grandchild may hold the others for as long as it likes."""
+    """Close our ends of the pipes before waiting: a grandchild may keep the other ends open."""
     for pipe in (process.stdin, process.stdout, process.stderr):
         try:
             if pipe is not None:
                 pipe.close()
         except BrokenPipeError:
-            continue  # the child left first; there is nothing more to tell it
+            continue  # the child exited first
     _reap(process)
 
 
@@ -318,6 +318,6 @@ def missing_objects_error(reason: str) -> MissingObjects:
 
 
 def _last_message(lines: list[str]) -> str:
-    """Git's own last word: the last `fatal:`/`error:` line if there is one (hints may follow it)."""
+    """The last `fatal:` or `error:` line if there is one (hints may follow it), else the last line."""
     fatal_lines = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return (fatal_lines or lines)[-1].strip()

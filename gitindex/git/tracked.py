@@ -1,4 +1,4 @@
-"""Which paths git tracks, from whatever of it can still be read: its index, else the tree of HEAD."""
+"""Lists the paths that git tracks where git is damaged: from its index, else from the tree of HEAD."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a tree is read: a few kilobytes of git can hold a billion files (EL-8)."""
+"""Limits to what is read of a tree: a few kilobytes of git objects can describe a billion files (EL-8)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gitindex.errors import TreeTooLarge
 from gitindex.git.repo import Repo
 from gitindex.git.run import LARGE_HINT
 
-MAX_PATH = 4096  # bytes; Linux takes no longer one
+MAX_PATH = 4096  # bytes; Linux accepts no longer path
 _ENTRY = 300  # bytes of the longest entry of a tree object: mode, a name of 255 bytes, an id
 
 

@@ -1,11 +1,11 @@
 """The folder of one user in a git directory, `gitindex/<user id>/`, held open (HK-6).
 
-Invariant: what is read and written here is a regular file of this user in a folder that only this user can change. A
-link is never followed, a file of somebody else never believed. The descriptor is checked, not the path: whoever may
+Invariant: what is read and written here is a regular file of this user in a folder that only this user can change. No
+link is followed, and a file of another user counts as missing. The descriptor is checked, not the path: anybody who may
 rename folders in the git directory can exchange one for another at any moment.
 
-The sticky bit is the mark of a folder that was made for this purpose. The shell can test it without starting a process;
-it cannot test the other bits, and a folder of the user that the group may write could have been moved here.
+The sticky bit marks a folder that was made for this purpose. The shell can test it without starting a process; it
+cannot test the other bits, and a folder of the user that the group may write could have been moved here.
 """
 
 from __future__ import annotations
@@ -20,11 +20,8 @@ from pathlib import Path
 NAME = "gitindex"
 WORKER_JOURNAL = "worker.json"  # in the folder of a user: what the hook worker did last
 MODE = 0o1700
-_MISSING_ERRORS = (
-    FileNotFoundError,
-    NotADirectoryError,
-    PermissionError,
-)  # the last: another user's, see `owner`
+# PermissionError: the folder is another user's (`hooks.owner` tells whose).
+_MISSING_ERRORS = (FileNotFoundError, NotADirectoryError, PermissionError)
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -63,9 +60,9 @@ class Folder:
         return stat_result if _is_own_file(stat_result) else None
 
     def open(self, name: str, flags: int) -> int:
-        """A descriptor of the file `name`; with O_CREAT, what is in its place but not ours is removed first.
+        """A descriptor of the file `name`; with O_CREAT, anything else in its place is removed first.
 
-        Raises FileNotFoundError, also for what is not ours and for every name once the folder was removed.
+        Raises FileNotFoundError, also for what is no file of this user and for every name once the folder was removed.
         """
         try:
             return self._open(name, flags)
@@ -95,7 +92,7 @@ class Folder:
         self.rename(temporary, name)
 
     def rename(self, name: str, target: str) -> None:
-        """Missing is fine: another process was quicker."""
+        """A missing file is no error: another process was quicker."""
         with suppress(*_MISSING_ERRORS):
             os.replace(name, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
@@ -110,7 +107,7 @@ class Folder:
             os.unlink(name, dir_fd=self._fd)
 
     def remove_all(self) -> None:
-        """Remove every file, ours or not."""
+        """Remove every entry, whoever owns it."""
         for name in os.listdir(self._fd):
             self._displace(name)
 
@@ -145,7 +142,7 @@ class Folder:
 
 @contextmanager
 def open_folder(git_dir: Path, *, create: bool = False) -> Iterator[Folder | None]:
-    """This user's folder for the length of the body; None where there is none that can be believed."""
+    """This user's folder for the length of the body; None where there is none, or others can write it."""
     if create:
         _create_folder(git_dir)
     try:

@@ -14,7 +14,7 @@ from gitindex.files.links import LinkEntry, resolve_link
 from gitindex.files.policy import EligibilityPolicy
 from gitindex.model.change_set import ChangeSet
 from gitindex.model.manifest import FileError, Manifest
-from gitindex.model.paths import casefold_key
+from gitindex.model.paths import PathKey, casefold_key
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.rulefiles import is_rule_file
 from gitindex.model.skips import SkipReason
@@ -41,7 +41,7 @@ FAILURE_HINT = "fix the file, add it to .gitindexignore, or run: gitindex sync -
 class PlannedFile:
     """One path to write: with the content of `source_file` (of a link, its target), or as skipped."""
 
-    key: str
+    key: PathKey
     blob: str
     link: bool
     source_file: SourceFile | None  # None: nothing to read, `skip` is the reason
@@ -50,12 +50,12 @@ class PlannedFile:
 
     @classmethod
     def skipped(
-        cls, key: str, blob: str, skip: SkipReason, *, link: bool = False, size: int = 0
+        cls, key: PathKey, blob: str, skip: SkipReason, *, link: bool = False, size: int = 0
     ) -> PlannedFile:
         return cls(key, blob, link, source_file=None, skip=skip, size=size)
 
     @classmethod
-    def readable(cls, key: str, blob: str, source_file: SourceFile, *, link: bool = False) -> PlannedFile:
+    def readable(cls, key: PathKey, blob: str, source_file: SourceFile, *, link: bool = False) -> PlannedFile:
         return cls(key, blob, link, source_file)
 
 
@@ -64,9 +64,9 @@ class Plan:
     """What a sync has to write."""
 
     write: tuple[PlannedFile, ...]
-    gone: tuple[str, ...]  # paths that no longer exist
-    overlay: Mapping[str, OverlayEntry]
-    before: Mapping[str, FileRecord]  # records that disappear or are replaced
+    gone: tuple[PathKey, ...]  # paths that no longer exist
+    overlay: Mapping[PathKey, OverlayEntry]
+    before: Mapping[PathKey, FileRecord]  # records that disappear or are replaced
     errors: tuple[FileError, ...] = ()
 
     @property
@@ -82,8 +82,8 @@ class Planner:
         self._source = source
         self._policy = policy
         self._overlay = view.overlay() if view else {}
-        self._stats: dict[str, OverlayEntry] = {}
-        self._tree: Mapping[str, SourceFile] | None = None
+        self._stats: dict[PathKey, OverlayEntry] = {}
+        self._tree: Mapping[PathKey, SourceFile] | None = None
         self._failures: list[FileError] = []
         self._unreadable_dirs: set[str] = set()
 
@@ -91,9 +91,9 @@ class Planner:
         """`whole`: compare every path, because a setting or rule that applies to all of them changed."""
         source_files = self._select_files(whole)
         write: list[PlannedFile] = []
-        before: dict[str, FileRecord] = {}
-        gone: list[str] = []
-        unchanged: list[str] = []
+        before: dict[PathKey, FileRecord] = {}
+        gone: list[PathKey] = []
+        unchanged: list[PathKey] = []
         for key in sorted(source_files):
             source_file = source_files[key]
             old = self._view.record(key) if self._view else None
@@ -116,7 +116,7 @@ class Planner:
         self._check_collisions([*indexed_keys, *tolerated], removed_keys={*gone, *skipped_keys})
         return self._finish(write, gone, before)
 
-    def _select_files(self, whole: bool) -> Mapping[str, SourceFile | None]:
+    def _select_files(self, whole: bool) -> Mapping[PathKey, SourceFile | None]:
         """Paths that may differ, with their source file, None for a path that is gone.
 
         A tree with links is compared as a whole, because the record of a link depends on its target.
@@ -163,8 +163,8 @@ class Planner:
         if not source_file.from_worktree:
             return Content(blob=source_file.blob)
         content = self._source.identify(source_file, self._overlay.get(source_file.key))
-        if content.stat is not None:
-            self._stats[source_file.key] = content.stat
+        if content.overlay_entry is not None:
+            self._stats[source_file.key] = content.overlay_entry
         return content
 
     def _plan_link(self, link: SourceFile) -> PlannedFile:
@@ -185,7 +185,7 @@ class Planner:
         identified = target_file._replace(blob=content.blob)
         return PlannedFile.readable(link.key, link.blob, identified, link=True)
 
-    def _lookup(self, key: str) -> LinkEntry | None:
+    def _lookup(self, key: PathKey) -> LinkEntry | None:
         """What `resolve_link` needs to know about a path of the tree."""
         assert self._tree is not None
         source_file = self._tree.get(key)
@@ -201,8 +201,10 @@ class Planner:
         _, content = next(iter(self._source.read([link])))
         return content.data
 
-    def _finish(self, write: list[PlannedFile], gone: list[str], before: dict[str, FileRecord]) -> Plan:
-        overlay = {path: _deleted_entry(path) for path in self._source.dirty_paths}
+    def _finish(
+        self, write: list[PlannedFile], gone: list[PathKey], before: dict[PathKey, FileRecord]
+    ) -> Plan:
+        overlay = {path: OverlayEntry.without_content(path) for path in self._source.dirty_paths}
         overlay.update(self._stats)  # dirty paths without a stat were deleted
         return Plan(tuple(write), tuple(gone), overlay, before, tuple(self._failures))
 
@@ -220,13 +222,13 @@ class Planner:
         still_unreadable = old.skip == SkipReason.UNREADABLE and old.path in self._unreadable_dirs
         return still_unreadable or _is_unchanged(old, planned)
 
-    def _check_unreadable_dirs(self, gone: list[str]) -> None:
+    def _check_unreadable_dirs(self, gone: list[PathKey]) -> None:
         """Report indexed files below a directory that cannot be listed any more: they are not deleted (CS-3)."""
         for key in sorted(self._unreadable_dirs):
             if any(path.startswith(f"{key}/") for path in gone):
                 self._failures.append(FileError("unreadable_file", f"cannot read {key}/", key))
 
-    def _check_collisions(self, keys: list[str], removed_keys: set[str]) -> None:
+    def _check_collisions(self, keys: list[PathKey], removed_keys: set[PathKey]) -> None:
         """Report pairs of indexed paths that a case-insensitive file system cannot both hold (EL-2)."""
         for key, other in self._source.duplicate_spellings:
             self._failures.append(
@@ -261,16 +263,12 @@ def refuse_failures(plan: Plan) -> None:
         )
 
 
-def _deleted_entry(path: str) -> OverlayEntry:
-    return OverlayEntry(path, blob="", size=0, mtime_ns=0, ctime_ns=0, inode=0)
-
-
 def _has_unfinished_files(manifest: Manifest) -> bool:
     """Whether the snapshot has files that must be indexed again, though they did not change."""
     return manifest.degraded or BUDGET in manifest.counts.text_only
 
 
-def _has_link(changed: Mapping[str, SourceFile | None]) -> bool:
+def _has_link(changed: Mapping[PathKey, SourceFile | None]) -> bool:
     return any(source_file is not None and source_file.mode == LINK for source_file in changed.values())
 
 
@@ -290,16 +288,16 @@ def _is_unchanged(old: FileRecord, planned: PlannedFile) -> bool:
     )
 
 
-def compute_changes(plan: Plan, written: Mapping[str, FileRecord]) -> ChangeSet:
+def compute_changes(plan: Plan, written: Mapping[PathKey, FileRecord]) -> ChangeSet:
     """The change set of indexed files. A rename is a deleted and an added path with the same bytes."""
-    vacated: dict[str, list[str]] = {}  # content → deleted paths
+    vacated: dict[str, list[PathKey]] = {}  # content → deleted paths
     for key in plan.gone:
         if not plan.before[key].skip:
             vacated.setdefault(plan.before[key].content, []).append(key)
-    added: list[str] = []
-    modified: list[str] = []
-    removed: list[str] = []
-    renames: list[tuple[str, str]] = []
+    added: list[PathKey] = []
+    modified: list[PathKey] = []
+    removed: list[PathKey] = []
+    renames: list[tuple[PathKey, PathKey]] = []
     for key, record in sorted(written.items()):
         old = plan.before.get(key)
         was_indexed = old is not None and not old.skip
@@ -320,8 +318,8 @@ def compute_changes(plan: Plan, written: Mapping[str, FileRecord]) -> ChangeSet:
 
 
 def list_tombstones(
-    plan: Plan, change_set: ChangeSet, written: Mapping[str, FileRecord]
-) -> list[tuple[str, str]]:
+    plan: Plan, change_set: ChangeSet, written: Mapping[PathKey, FileRecord]
+) -> list[tuple[PathKey, str]]:
     """Every path whose older rows become dead, with the reason."""
     renamed_from = {old for old, _ in change_set.rename}
     gone = [(key, "rename_from" if key in renamed_from else "delete") for key in plan.gone]

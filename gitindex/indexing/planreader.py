@@ -10,6 +10,7 @@ from gitindex.indexing.indexwriter import FileContent
 from gitindex.indexing.plan import Plan, PlannedFile
 from gitindex.model.ids import sha256_hex
 from gitindex.model.manifest import FileError
+from gitindex.model.paths import PathKey
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.skips import SkipReason
 from gitindex.source.source_file import Content, SourceFile, SourceTree
@@ -23,8 +24,8 @@ class PlanReader:
         self._source = source
         self._policy = policy
         self.errors: list[FileError] = []
-        self._vanished: list[str] = []
-        self._stats: dict[str, OverlayEntry] = {}
+        self._vanished: list[PathKey] = []
+        self._stats: dict[PathKey, OverlayEntry] = {}
 
     def read_files(self) -> Iterator[FileContent]:
         """Skipped paths first, then the files that can be read."""
@@ -56,8 +57,8 @@ class PlanReader:
         if content.error:
             self.errors.append(FileError("unreadable_file", content.error, planned.key))
             return _skip_record(planned, SkipReason.UNREADABLE, 0)
-        if content.stat is not None and not planned.link:
-            self._stats[planned.key] = content.stat
+        if content.overlay_entry is not None and not planned.link:
+            self._stats[planned.key] = content.overlay_entry
         skip = content.skip or self._policy.content_skip(planned.key, content.data)
         return FileRecord(
             path=planned.key,

@@ -23,6 +23,7 @@ from gitindex.indexing.planreader import PlanReader
 from gitindex.indexing.vectors import Vectors
 from gitindex.model.change_set import ChangeSet
 from gitindex.model.manifest import Artifact, Counts, FileError
+from gitindex.model.paths import PathKey
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import EmbedSettings, IndexSettings
 from gitindex.segment import lexical_index, overlay
@@ -64,7 +65,7 @@ class WriteResult:
 
     staged: publish.StagedSnapshot
     plan: Plan
-    written: Mapping[str, FileRecord]
+    written: Mapping[PathKey, FileRecord]
     changes: ChangeSet
     errors: tuple[FileError, ...]
     counts: Counts
@@ -118,7 +119,7 @@ def _write_batches(
 ) -> WriteResult:
     """`linked_artifacts`: files of the lexical index that were linked from the parent, by inode."""
     reader = PlanReader(plan, task.source, task.policy)
-    written: dict[str, FileRecord] = {}
+    written: dict[PathKey, FileRecord] = {}
     for batch in split_into_batches(reader.read_files(), lambda file: file.size):
         _collect(writer.write(batch), written, task, plan)
     _collect(writer.drain(), written, task, plan)
@@ -149,7 +150,9 @@ def _write_batches(
     )
 
 
-def _collect(records: list[FileRecord], written: dict[str, FileRecord], task: WriteTask, plan: Plan) -> None:
+def _collect(
+    records: list[FileRecord], written: dict[PathKey, FileRecord], task: WriteTask, plan: Plan
+) -> None:
     """Add completed records to `written`, and report progress. Raises LeaseLost."""
     written.update((record.path, record) for record in records)
     task.check_lease()

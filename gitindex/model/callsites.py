@@ -1,6 +1,6 @@
-"""Call sites of one file as one row: each name once, and numbers in columns as narrow as their largest.
+"""Packs the call sites of one file into one row: each name once, numbers in columns as narrow as their largest.
 
-Names are JSON, because a callee is whatever the source calls by: in PHP even an expression with line breaks in it.
+Names are stored as JSON, because a callee may be any text: in PHP even an expression with line breaks in it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def unpack(callees: str, receivers: str, places: bytes) -> Iterator[ExtractedCal
 
 
 def unpack_named(name: str, number: int, receivers: str, places: bytes) -> Iterator[ExtractedCall]:
-    """The calls of one name, in order, without a look at the others."""
+    """The calls of one name, in order, without decoding the others."""
     receiver_names = json.loads(receivers)
     callee_numbers, receiver_numbers, lines, columns, callers = _decode_columns(places)
     index = -1
@@ -79,7 +79,7 @@ def _decode_columns(places: bytes) -> Iterator[Sequence[int]]:
     for _ in range(5):
         typecode = chr(places[end])
         start, end = end + 1, end + 1 + count * _WIDTHS[typecode]
-        # Bytes are numbers already, and quicker to look through than an array of them.
+        # `bytes` is a sequence of numbers already, and quicker to search than an array.
         yield (
             places[start:end] if typecode == "B" else _swap_if_big_endian(array(typecode, places[start:end]))
         )

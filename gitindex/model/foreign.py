@@ -1,8 +1,8 @@
-"""Text that somebody else wrote, made fit to be shown: the one door for it.
+"""Escapes untrusted text before it is displayed. Nothing else in the package does.
 
-Names, paths, URLs and answers of servers come from a repository or a remote. Shown as they are, they could move the
-cursor, reorder a line, paint lines of their own, or run when a hint is copied. Nothing here is reversible on purpose,
-except `quote_argument` and `json_text`, which keep the exact value.
+Names, paths, URLs and answers of servers come from a repository or a remote. Printed unchanged, they could move the
+cursor, reorder a line, add lines of their own, or run when a hint is copied. Only `quote_argument` and `json_text` keep
+the exact value; the other functions lose it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _WIDE_SPACE = "\u3000"  # part of ordinary Japanese file names, although `isprin
 
 
 def escape_controls(text: str) -> str:
-    """Somebody's text of several lines: what would command a terminal is spelled out, lines stay lines."""
-    return _CONTROL_CHARS.sub(lambda sign: _escape_char(sign[0]), text.removeprefix("\ufeff"))
+    """Untrusted text of several lines: escapes characters that a terminal obeys, keeps line breaks."""
+    return _CONTROL_CHARS.sub(lambda match: _escape_char(match[0]), text.removeprefix("\ufeff"))
 
 
 def escape_line(text: str, max_chars: int = 0) -> str:
-    """Somebody's name, path or message as one line; cut to `max_chars` characters unless that is 0."""
+    """An untrusted name, path or message as one line; cut to `max_chars` characters unless that is 0."""
     shortened = text[:max_chars] + "…" if max_chars and len(text) > max_chars else text
     if shortened.isprintable():
         return shortened
@@ -36,12 +36,12 @@ def escape_line(text: str, max_chars: int = 0) -> str:
 
 
 def quote_text(text: str, max_chars: int = MAX_NAME) -> str:
-    """Somebody's words inside a sentence of ours: marked as theirs, on one line, cut."""
+    """Untrusted text inside one of our sentences: in quotes, on one line, cut."""
     return '"' + escape_line(text.replace("\\", "\\\\").replace('"', '\\"'), max_chars) + '"'
 
 
 def quote_argument(text: str) -> str:
-    """One argument of a command to copy: the shell sees exactly `text`, a terminal nothing that commands it."""
+    """One argument of a command to copy: the shell reads exactly `text`, and a terminal obeys none of it."""
     import shlex
 
     if text.isprintable():
@@ -54,7 +54,7 @@ def quote_argument(text: str) -> str:
 
 
 def _encode_text(text: str) -> bytes:
-    """As the file system would spell it; a sign that no file name can hold, in words."""
+    """As the file system spells it; a character that no file name can hold is escaped."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -62,7 +62,7 @@ def _encode_text(text: str) -> bytes:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """JSON of the exact value; what JSON leaves raw and a terminal obeys is escaped."""
+    """JSON of the exact value; also escapes what JSON would leave raw and a terminal obeys."""
     return _UNESCAPED_CHARS.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=indent))
 
 

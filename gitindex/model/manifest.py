@@ -14,7 +14,7 @@ from gitindex.model import versions
 from gitindex.model.frozen import field, frozen
 from gitindex.model.ids import sha256_hex
 
-PORTABLE_ROOT = "."  # the root that a published snapshot names: whoever installs it has one of their own
+PORTABLE_ROOT = "."  # root that published snapshots record; each installation has its own
 
 
 @frozen
@@ -52,9 +52,7 @@ class GitFailure:
     """Why git could not tell what to index, and what to run about it."""
 
     code: str  # git_not_installed | git_damaged
-    kind: (
-        str  # what is damaged: object | index | head | config | format | repository; "" without a git program
-    )
+    kind: str  # of damage: object | index | head | config | format | repository; "" without a git program
     message: str
     next: str
 
@@ -89,7 +87,7 @@ class Origin:
     signer: str | None = None
     remote: str | None = None
     toc: str | None = None  # hash of the signed table of contents it was fetched by
-    amended: bool = False  # something was built here on what was fetched: its signer does not vouch for that
+    amended: bool = False  # something was built here on top of it, which the signer did not sign
 
     def amend(self) -> Origin:
         return replace(self, amended=True) if self.kind == "fetched" else self

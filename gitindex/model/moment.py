@@ -9,7 +9,7 @@ from gitindex.model.frozen import frozen
 class Moment:
     wall_ms: int
     boot: str = ""  # which start of the machine, "" where that is unknown
-    boot_ms: int = 0  # since that start, sleep included; nobody can set it
+    boot_ms: int = 0  # since that start, sleep included; no program can set it
 
 
 def has_common_clock(since: Moment, now: Moment) -> bool:
@@ -20,7 +20,7 @@ def has_common_clock(since: Moment, now: Moment) -> bool:
 def elapsed_ms(since: Moment, now: Moment) -> int:
     """Milliseconds from `since` to `now`, never below 0: what the clock places in the future happened just now.
 
-    Within one run of the machine no setting of the wall clock matters; otherwise the wall clock is all there is.
+    Within one run of the machine no setting of the wall clock matters; otherwise only the wall clock is known.
     """
     if has_common_clock(since, now):
         return max(0, now.boot_ms - since.boot_ms)

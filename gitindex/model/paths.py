@@ -1,13 +1,21 @@
-"""`path_key`: the one spelling of a path inside a codebase (EL-2). Pure."""
+"""`PathKey`: the one spelling under which a path of a codebase is compared, stored and shown (EL-2). Pure.
+
+Git and file systems spell paths as bytes, in any Unicode normalisation. Those bytes are converted here and nowhere
+else; they stay beside the key wherever the file itself must be opened.
+"""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
+from typing import NewType
 
 from gitindex.errors import UnsafePath
 
+PathKey = NewType("PathKey", str)
 
-def path_key(raw: bytes | str) -> str:
+
+def path_key(raw: bytes | str) -> PathKey:
     """Relative, `/`, no `.` or `..`, UTF-8, NFC.
 
     Raises UnsafePath for anything that has no such spelling (not UTF-8, absolute, escaping, empty).
@@ -18,7 +26,30 @@ def path_key(raw: bytes | str) -> str:
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:
         raise UnsafePath(f"path leaves the codebase: {text!r}")
-    return unicodedata.normalize("NFC", "/".join(parts))
+    return PathKey(unicodedata.normalize("NFC", "/".join(parts)))
+
+
+def escaped_key(raw: bytes) -> PathKey:
+    """Stands for a path that `path_key` refuses, in the record of its skip and in the overlay."""
+    return PathKey(raw.decode("utf-8", "backslashreplace"))
+
+
+def recorded_key(raw: bytes) -> PathKey:
+    """The key under which an index records this path, whether or not it can index it."""
+    try:
+        return path_key(raw)
+    except UnsafePath:
+        return escaped_key(raw)
+
+
+def split_target(target: bytes) -> list[str]:
+    """The components of a symlink's target, spelled as path keys spell them. Raises UnsafePath unless it is UTF-8."""
+    return unicodedata.normalize("NFC", _decode(target)).split("/")
+
+
+def join_key(components: Iterable[str]) -> PathKey:
+    """A key from components of keys, or of `split_target`."""
+    return PathKey("/".join(components))
 
 
 def casefold_key(key: str) -> str:

@@ -1,4 +1,4 @@
-"""A manifest without anything local: what is published beside the artifacts it names (RE-2, RE-3). Pure.
+"""The published form of a manifest: without anything local, beside the artifacts it names (RE-2, RE-3). Pure.
 
 No root, no store, no lease, no branch, no working tree. A receiver checks that it describes exactly the signed
 commit and exactly the signed files, under names that cannot be anything but artifacts.
@@ -25,7 +25,7 @@ _FILE = re.compile(r"\.?[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 def strip(manifest: Manifest) -> Manifest:
-    """The same snapshot, without what only this machine knows."""
+    """The same manifest without the fields that describe this machine."""
     return replace(
         manifest,
         parent_snapshot_id=None,
@@ -43,7 +43,7 @@ def empty_overlay(snapshot_id: str) -> Artifact:
 
 
 def published_artifacts(manifest: Manifest) -> list[Artifact]:
-    """What is published of a snapshot: everything but the overlay, which is empty."""
+    """The artifacts to publish: all but the overlay, which is empty."""
     return [artifact for artifact in manifest.artifacts() if artifact != manifest.overlay]
 
 

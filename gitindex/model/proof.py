@@ -1,4 +1,4 @@
-"""The verdict on a completion marker, as values (EN-4). The gate judges; these are its words."""
+"""Values in which the gate reports its check of the completion marker (EN-4)."""
 
 from __future__ import annotations
 

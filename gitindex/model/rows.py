@@ -1,4 +1,4 @@
-"""Records that extraction yields and segments hold. Tuples, because a build makes a million of them.
+"""Rows that extraction yields and segments store. Tuples, because a build makes a million of them.
 
 Lines and columns are 1-based; columns count Unicode code points; byte ranges are half-open.
 """
@@ -74,7 +74,7 @@ class Entity(NamedTuple):
 
 
 class Extraction(NamedTuple):
-    """Everything one file's bytes say. A pure function of (path suffix, bytes, settings)."""
+    """Everything that is indexed of one file's bytes. A pure function of (path suffix, bytes, settings)."""
 
     language: str  # "" when no grammar knows the file
     parse_error: bool
@@ -87,4 +87,4 @@ class Extraction(NamedTuple):
     chunks: tuple[Chunk, ...]
     entity: Entity | None
     truncated: bool = False  # the chunk cap cut the file
-    text_only: str = ""  # the limit that kept its syntax out (extract.limits), "" for none
+    text_only: str = ""  # the limit that kept its syntax out (`extract.file_limits`), "" for none

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-IGNORE_NAME = ".gitindexignore"  # at the root only
-GIT_NAME = ".gitignore"  # in any directory
+from gitindex.model.paths import path_key
+
+IGNORE_NAME = path_key(".gitindexignore")  # at the root only
+GIT_NAME = path_key(".gitignore")  # in any directory
 
 
 def is_rule_file(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Effective settings as frozen nouns. `config` reads them; everybody below only receives them (CF-1)."""
+"""Effective settings as frozen values. `config` reads them and passes them down (CF-1)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class IndexSettings:
     untracked: bool = True
     clean_only: bool = False  # only what is committed, as `sync --commit-only`
     submodules: bool = False  # enter submodules and nested repositories
-    chunk_chars: int = 750  # aimed-at size of a chunk
+    chunk_chars: int = 750  # target size of a chunk
 
 
 @frozen
 class EmbedSettings:
     """`[embedding]`: which embedder and its pinned identity."""
 
-    provider: str = "static"  # a name of extract.embed.registry.KNOWN
+    provider: str = "static"  # a name that `extract.embed.embedders` knows
     model: str = ""
     revision: str = ""  # of the hub, 40 hex digits; of a directory, the hash of all that it holds
     directory: str = ""  # where the user keeps the model; never from a repository's file (CF-4)

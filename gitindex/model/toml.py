@@ -1,7 +1,7 @@
-"""TOML that somebody else wrote: read under limits, so that no text makes the parser, or a message about it, fail.
+"""Reads untrusted TOML within limits, so that no text makes the parser, or a message about it, fail.
 
-tomllib calls itself for every nested array, and nested values are shown in messages by functions that do so too.
-TOML's numbers have 64 bits, tomllib's any size, and Python refuses to show the largest.
+tomllib recurses for every nested array, and so do the functions that print nested values in messages. TOML's numbers
+have 64 bits, tomllib's any size, and Python refuses to print the largest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 MAX_DEPTH = 32
 MAX_KEY = 200
 MAX_BITS = 256
-# Strings and comments are passed over whole: brackets and dots in them nest nothing.
+# Strings and comments match as a whole: brackets and dots in them do not nest.
 _TOKENS = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}.=,\n]', re.DOTALL
 )
@@ -29,7 +29,7 @@ def loads(text: str) -> dict[str, Any]:
 
 
 def _check_nesting(text: str) -> None:
-    """Before the parser sees it: a key of many parts takes it the square of their number."""
+    """Before parsing: tomllib takes quadratic time on a key of many parts."""
     depth = dots = 0
     for token in _TOKENS.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
@@ -40,7 +40,7 @@ def _check_nesting(text: str) -> None:
 
 
 def _check_values(tables: dict[str, Any]) -> None:
-    """Headers, keys and arrays nest within each other: what they make together is counted here."""
+    """After parsing: headers, keys and arrays nest within each other, and their depths add up."""
     pending: list[tuple[Any, int]] = [(tables, 0)]
     while pending:
         value, depth = pending.pop()

@@ -15,7 +15,7 @@ EXTRACTOR_VERSION = "2"  # languages, symbols, imports, calls, identifiers, fron
 CHUNKER_VERSION = "1"  # where chunks begin and end, and what an anchor holds
 TOKENS_VERSION = "3"  # sub-words and identifiers, for words and vectors
 DOCUMENT_VERSION = (
-    "2"  # what an embedder sees of a chunk: vectors made from other documents cannot be compared
+    "2"  # the text that an embedder reads of a chunk: vectors of other texts cannot be compared
 )
 # The one release of tree-sitter-language-pack this works with; a test compares it with the installed one.
 GRAMMAR_VERSION = "0.13.0"

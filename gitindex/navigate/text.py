@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gitindex.errors import GitError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
-from gitindex.git.object_reader import open_objects
+from gitindex.git.objects import open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import blob_id
 from gitindex.model.records import FileRecord
@@ -67,7 +67,9 @@ class Texts:
     def load(self, paths: Iterable[str]) -> None:
         """Fetch many at once: one conversation with git."""
         records = [self._view.record(path) for path in dict.fromkeys(paths) if path not in self._texts]
-        missing = {record.path: record for record in records if record is not None and not record.skip}
+        missing: dict[str, FileRecord] = {
+            record.path: record for record in records if record is not None and not record.skip
+        }
         for path in list(missing):
             worktree_text = self._from_worktree(missing[path])
             if worktree_text is not None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.errors import ConfigError, GitindexError
+from gitindex.model.file_stat import Stat
 from gitindex.model.settings import EmbedSettings
 from gitindex.store import atomic
 
@@ -93,8 +94,8 @@ def _list_files(model: str, directory: Path) -> list[tuple[str, Path]]:
 
 def _stat_files(files: list[tuple[str, Path]]) -> dict[str, list[int]]:
     """Name → times of change, inode and size. The second time cannot be set by anybody."""
-    stats = ((name, path.stat()) for name, path in files)
-    return {name: [stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_size] for name, stat in stats}
+    stats = ((name, Stat.of(path.stat())) for name, path in files)
+    return {name: [stat.mtime_ns, stat.ctime_ns, stat.inode, stat.size] for name, stat in stats}
 
 
 def _latest_change(stamp: dict[str, list[int]]) -> int:

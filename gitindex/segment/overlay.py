@@ -1,4 +1,7 @@
-"""The overlay file of a snapshot: the paths read from the working tree, each with the stat of the file read."""
+"""The overlay file of a snapshot: the paths read from the working tree, each with the stat of the file read.
+
+One JSON list per line: path, blob, size, mtime_ns, ctime_ns, inode.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,23 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gitindex.errors import StoreCorrupt
+from gitindex.model.file_stat import Stat
+from gitindex.model.paths import PathKey
 from gitindex.model.records import OverlayEntry
 
 
-def read(path: Path) -> dict[str, OverlayEntry]:
+def read(path: Path) -> dict[PathKey, OverlayEntry]:
     try:
-        entries = [OverlayEntry(*json.loads(line)) for line in path.read_bytes().splitlines()]
+        entries = [_decode_entry(*json.loads(line)) for line in path.read_bytes().splitlines()]
     except (ValueError, TypeError) as error:
         raise StoreCorrupt(f"overlay {path} is malformed: {error}", hint="gitindex repair") from error
     return {entry.path: entry for entry in entries}
 
 
 def write(path: Path, entries: Iterable[OverlayEntry]) -> None:
-    lines = (json.dumps(list(entry), ensure_ascii=False) + "\n" for entry in sorted(entries))
-    path.write_text("".join(lines), "utf-8")
+    rows = ([entry.path, entry.blob, *entry.stat] for entry in sorted(entries))
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+
+
+def _decode_entry(path: PathKey, blob: str, *stat: int) -> OverlayEntry:
+    return OverlayEntry(path, blob, Stat(*stat))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitindex.errors import ExactFactsError, UnsafePath
-from gitindex.git.objects import Objects, TreeEntry
+from gitindex.git.object_values import TreeEntry
+from gitindex.git.objects import Objects
 from gitindex.model.paths import path_key
 
 _REGULAR, _EXECUTABLE = 0o100644, 0o100755

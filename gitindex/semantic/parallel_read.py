@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitindex.errors import GitindexError, UnsafePath
 from gitindex.extract.gc_pause import pause_gc
-from gitindex.git.object_reader import open_objects
+from gitindex.git.objects import open_objects
 from gitindex.git.repo import Repo
 from gitindex.scip.reader import IndexFile
 from gitindex.segment import scipfacts

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitindex.errors import ExactFactsError, GitindexError, LeaseHeld, LeaseLost
-from gitindex.git.object_reader import open_objects
-from gitindex.git.objects import Objects
+from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo
 from gitindex.model.ids import ulid
 from gitindex.semantic import checkout, contexts, indexer_run, nodemodules, package_names, pythonenv

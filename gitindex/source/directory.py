@@ -1,6 +1,7 @@
-"""A directory without git (CS-6): a metadata scan finds candidates, full hashes decide.
+"""A directory without git (CS-6): a walk lists the files, their hashes tell what changed.
 
-It also stands in for a git that fails (C-1): then with what is still known of the repository, and saying so.
+It also serves a repository whose git fails (C-1), with what can still be read of that repository; the git state of the
+snapshot then names the failure.
 """
 
 from __future__ import annotations
@@ -13,21 +14,32 @@ from typing import NamedTuple, Self
 from gitindex.files.safeopen import Root
 from gitindex.files.walk import DIRECTORY_MODE, NESTED_MODE, WalkEntry, walk
 from gitindex.model.manifest import GitFailure, GitState
+from gitindex.model.paths import PathKey
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import SkipReason
-from gitindex.source.source_file import LINK, NESTED, Content, SourceFile, choose_spellings, make_source_file
+from gitindex.source.source_file import (
+    FILE,
+    LINK,
+    NESTED,
+    UNKNOWN,
+    Content,
+    DuplicateSpelling,
+    SourceFile,
+    choose_spellings,
+    make_source_file,
+)
 from gitindex.source.worktree_files import identify, lstat, read_worktree_file
 
 _GIT = b".git"
 
 
 class WithoutGit(NamedTuple):
-    """A repository whose git fails: why, and what is known of it all the same."""
+    """A repository whose git fails: why, and what could still be read of it."""
 
     failure: GitFailure
     algorithm: str
-    tracked: frozenset[bytes] | None  # the paths that git tracks, None where it cannot tell them either
-    untracked: bool  # index others, too
+    tracked: frozenset[bytes] | None  # the paths that git tracks, None where they cannot be read either
+    untracked: bool  # index untracked files, too
 
 
 class DirectorySource:
@@ -38,7 +50,7 @@ class DirectorySource:
         self._max_bytes = max_bytes
         self._without_git = without_git
         self.algorithm = without_git.algorithm if without_git else "sha1"
-        self.duplicate_spellings: tuple[tuple[str, str], ...] = ()
+        self.duplicate_spellings: tuple[DuplicateSpelling, ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -53,11 +65,11 @@ class DirectorySource:
         return GitState(untracked_included=self._without_git.untracked, failure=self._without_git.failure)
 
     def list_changed(
-        self, base_tree: str | None, overlay: dict[str, OverlayEntry]
-    ) -> dict[str, SourceFile | None] | None:
+        self, base_tree: str | None, overlay: Mapping[PathKey, OverlayEntry]
+    ) -> dict[PathKey, SourceFile | None] | None:
         return None
 
-    def list_files(self) -> Mapping[str, SourceFile]:
+    def list_files(self) -> Mapping[PathKey, SourceFile]:
         entries: Iterable[WalkEntry] = walk(self._root)
         if self._without_git is not None:
             entries = self._filter_like_git(list(entries), self._without_git)
@@ -65,8 +77,8 @@ class DirectorySource:
         return files
 
     def _filter_like_git(self, listed: list[WalkEntry], without_git: WithoutGit) -> list[WalkEntry]:
-        """Without `.git` itself; with files that are tracked although a rule ignores them; without untracked ones
-        where those are not wanted."""
+        """Without `.git` itself; with files that are tracked although a rule ignores them; without untracked files
+        unless the settings include them."""
         inside = [entry for entry in listed if entry.path != _GIT]
         if without_git.tracked is None:
             return inside
@@ -87,11 +99,10 @@ class DirectorySource:
         stat = lstat(self._root, path)
         if stat is None or S_ISDIR(stat.st_mode):
             return None
-        times = stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
-        return WalkEntry(path, S_IFMT(stat.st_mode), *times)
+        return WalkEntry(path, S_IFMT(stat.st_mode))
 
     @property
-    def dirty_paths(self) -> tuple[str, ...]:
+    def dirty_paths(self) -> tuple[PathKey, ...]:
         return ()  # there is no commit to differ from
 
     def identify(self, item: SourceFile, previous: OverlayEntry | None) -> Content:
@@ -114,12 +125,11 @@ def _list_parents(paths: Iterable[bytes]) -> set[bytes]:
 
 
 def _from_walk_entry(entry: WalkEntry) -> SourceFile:
-    if S_ISREG(entry.mode):
-        return make_source_file(entry.path, 0, "", from_worktree=True)
-    if S_ISLNK(entry.mode):
-        return make_source_file(entry.path, LINK, "", from_worktree=True)
     if entry.mode == NESTED_MODE:
-        return make_source_file(entry.path, NESTED, "", from_worktree=True)
-    source_file = make_source_file(entry.path, 0, "", from_worktree=True)
+        return make_source_file(entry.path, NESTED, UNKNOWN, from_worktree=True)
+    mode = LINK if S_ISLNK(entry.mode) else FILE
+    source_file = make_source_file(entry.path, mode, UNKNOWN, from_worktree=True)
+    if S_ISREG(entry.mode) or S_ISLNK(entry.mode):
+        return source_file
     reason = SkipReason.UNREADABLE if entry.mode == DIRECTORY_MODE else SkipReason.NOT_A_FILE
     return source_file._replace(skip=source_file.skip or reason)

@@ -1,8 +1,8 @@
 """A commit, with or without the working tree over it (CS-2, CS-3).
 
 Committed content is read by blob id. Paths that git reports as dirty or untracked come from the working tree by
-stable reads; they form the overlay. Without an overlay (`commit_only`) nothing outside the object store is read. With
-one, a blob that git has lost is read from its file, where that holds the very bytes.
+stable reads; they form the overlay. Without an overlay (`open_commit`) nothing outside the object store is read. With
+one, a blob that git has lost is read from its file, provided that the file's hash is the blob's id.
 """
 
 from __future__ import annotations
@@ -10,35 +10,38 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from stat import S_ISLNK
-from typing import NamedTuple, Self
+from typing import Self
 
 from gitindex.errors import GitDamaged, TransientGitError
 from gitindex.files.safeopen import Root
-from gitindex.git.object_reader import open_objects
-from gitindex.git.objects import Blob, Objects, TreeEntry
+from gitindex.git.object_values import EMPTY_TREE, Blob, TreeEntry
+from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Head, Repo, read_head, resolve
-from gitindex.git.status import UNLISTABLE, PendingStatus, WorktreeStatus
+from gitindex.git.status import DirtyKind, DirtyPath, PendingStatus, WorktreeStatus
 from gitindex.model.manifest import GitState
+from gitindex.model.paths import PathKey, recorded_key
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import SkipReason
 from gitindex.source.nested import NestedRepos
-from gitindex.source.source_file import LINK, NESTED, Content, SourceFile, choose_spellings, make_source_file
+from gitindex.source.source_file import (
+    FILE,
+    LINK,
+    NESTED,
+    UNKNOWN,
+    Content,
+    DuplicateSpelling,
+    SourceFile,
+    choose_spellings,
+    make_source_file,
+)
 from gitindex.source.worktree_files import identify, lstat, read_worktree_file
 
-EMPTY_TREE = {
-    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-}
 _HEAD_READS = 5
 _MAX_COMPARED = 32  # files
 
 
-class WorktreeChange(NamedTuple):
-    """What the working tree says about a path: a candidate, or that the path is gone."""
-
-    key: str
-    raw: bytes
-    file: SourceFile | None
+# By raw path, because two spellings of one key are two files to git; None for a deleted one.
+WorktreeChanges = Mapping[bytes, SourceFile | None]
 
 
 class GitSource:
@@ -47,27 +50,27 @@ class GitSource:
         repo: Repo,
         head_read: Head,
         objects: Objects,
-        worktree_changes: tuple[WorktreeChange, ...],
+        worktree_changes: WorktreeChanges,
         *,
         untracked: bool,
         max_bytes: int,
         nested: NestedRepos | None = None,
         has_files: bool = False,
     ) -> None:
-        """`has_files`: the working tree belongs to it, and may give bytes that git has lost."""
+        """`has_files`: the working tree may be read, too, in place of a blob that git has lost."""
         self._nested = nested
         self._has_files = has_files
-        self.damage: GitDamaged | None = None  # an object that git cannot read and a file made good
+        self.damage: GitDamaged | None = None  # an object that git cannot read, and a file replaced
         self.repo = repo
         self.head = head_read
         self.algorithm = repo.algorithm
         self._objects = objects
-        self._worktree_changes = {entry.key: entry for entry in worktree_changes}
+        self._worktree_changes = worktree_changes
         self._untracked = untracked
         self._max_bytes = max_bytes
         self._root: Root | None = None
-        self.duplicate_spellings: tuple[tuple[str, str], ...] = ()
-        self._files: dict[str, SourceFile] | None = None
+        self.duplicate_spellings: tuple[DuplicateSpelling, ...] = ()
+        self._files: dict[PathKey, SourceFile] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -90,88 +93,92 @@ class GitSource:
             tree_sha=self.tree,
             branch=self.head.branch,
             dirty=any(
-                entry.file is None or entry.file.skip is not SkipReason.UNREADABLE
-                for entry in self._worktree_changes.values()
+                item is None or item.skip is not SkipReason.UNREADABLE
+                for item in self._worktree_changes.values()
             ),
             untracked_included=self._untracked,
         )
 
     @property
-    def dirty_paths(self) -> tuple[str, ...]:
-        return tuple(sorted(self._worktree_changes))
+    def dirty_paths(self) -> tuple[PathKey, ...]:
+        return tuple(sorted({recorded_key(raw) for raw in self._worktree_changes}))
 
     def list_changed(
-        self, base_tree: str | None, overlay: dict[str, OverlayEntry]
-    ) -> dict[str, SourceFile | None] | None:
-        if self._nested is not None:  # an inner HEAD may move without any change out here
+        self, base_tree: str | None, overlay: Mapping[PathKey, OverlayEntry]
+    ) -> dict[PathKey, SourceFile | None] | None:
+        if (
+            self._nested is not None
+        ):  # the HEAD of an inner repository may move without any change in this one
             return None
         if base_tree is None or not (base_tree == self.tree or self._objects.has(base_tree)):
             return None
-        files: dict[str, SourceFile | None] = {}
+        files: dict[PathKey, SourceFile | None] = {}
         if base_tree != self.tree:
             try:
                 changes = self._objects.diff(base_tree, self.tree)
-            except GitDamaged:  # perhaps only the old tree is: the whole new one tells (CS-2)
+            except GitDamaged:  # perhaps only the old tree is damaged: compare all of the new one (CS-2)
                 return None
-            for change in changes:
-                self._add_file(files, change.path, change.new)
-        for key in overlay.keys() - self._worktree_changes.keys() - files.keys():
-            self._add_file(files, key.encode(), self._objects.find_entry(self.tree, key.encode()))
-        files.update((key, entry.file) for key, entry in self._worktree_changes.items())
-        # Two spellings of one key need the whole tree to tell which one counts (EL-2).
+            files.update((recorded_key(change.path), _from_tree(change.new)) for change in changes)
+        worktree_files = {recorded_key(raw): item for raw, item in self._worktree_changes.items()}
+        for key in overlay.keys() - worktree_files.keys() - files.keys():
+            files[key] = _from_tree(self._objects.find_entry(self.tree, key.encode()))
+        files.update(worktree_files)
+        # Where a key may have two spellings, only the whole tree shows which one counts (EL-2).
         return files if all(key.isascii() for key in files) else None
 
-    def list_files(self) -> Mapping[str, SourceFile]:
-        """Walked once: the tree and what is on top of it stay as they were seen."""
+    def list_files(self) -> Mapping[PathKey, SourceFile]:
+        """Walked once: neither the tree nor the changes of the working tree are read again."""
         if self._files is None:
             self._files = self._walk_tree()
         return self._files
 
-    def _walk_tree(self) -> dict[str, SourceFile]:
-        raw = {
-            e.path: make_source_file(e.path, e.mode, e.blob, from_worktree=False)
-            for e in self._objects.list_entries(self.tree)
+    def _walk_tree(self) -> dict[PathKey, SourceFile]:
+        by_raw_path = {
+            entry.path: make_source_file(entry.path, entry.mode, entry.blob, from_worktree=False)
+            for entry in self._objects.list_entries(self.tree)
         }
-        for entry in self._worktree_changes.values():
-            if entry.file is None:
-                raw.pop(entry.raw, None)
+        for raw, item in self._worktree_changes.items():
+            if item is None:
+                by_raw_path.pop(raw, None)
             else:
-                raw[entry.raw] = entry.file
-        files, self.duplicate_spellings = choose_spellings(raw.values())
+                by_raw_path[raw] = item
+        files, self.duplicate_spellings = choose_spellings(by_raw_path.values())
         return self._nested.expand(files) if self._nested is not None else files
 
     def identify(self, item: SourceFile, previous: OverlayEntry | None) -> Content:
         return identify(self._open_root(), item, previous, self._max_bytes, self.algorithm)
 
     def read(self, items: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, Content]]:
-        for (work, space), run in itertools.groupby(
+        for (from_worktree, inner_repo), group in itertools.groupby(
             items, key=lambda item: (item.from_worktree, item.inner_repo)
         ):
-            batch = list(run)
-            if work:
+            batch = list(group)
+            if from_worktree:
                 yield from (
                     (item, read_worktree_file(self._open_root(), item, self._max_bytes, self.algorithm))
                     for item in batch
                 )
             else:
-                yield from self._read_committed(space, batch)
+                yield from self._read_committed(inner_repo, batch)
 
-    def _read_committed(self, space: str, items: list[SourceFile]) -> Iterator[tuple[SourceFile, Content]]:
-        """From objects; once git cannot read one, from files that hold the very bytes, where there are such."""
+    def _read_committed(
+        self, inner_repo: str, items: list[SourceFile]
+    ) -> Iterator[tuple[SourceFile, Content]]:
+        """From objects. Once git cannot read one, from files of the working tree that hold the same bytes."""
         read_count = 0
         try:
-            for item, blob in zip(items, self._read_blobs(space, items), strict=True):
+            for item, blob in zip(items, self._read_blobs(inner_repo, items), strict=True):
                 yield item, _make_content(blob.id, blob.size, blob.data)
                 read_count += 1
         except GitDamaged as error:
-            if space or not self._has_files:
+            if inner_repo or not self._has_files:
                 raise
             self.damage = self.damage or error
         if read_count < len(items):
             yield from self._read_from_copies(items[read_count:])
 
     def _read_from_copies(self, items: list[SourceFile]) -> Iterator[tuple[SourceFile, Content]]:
-        """Each file whose bytes have the id that the tree names is the blob itself: no other bytes have it."""
+        """Files whose hash is the blob's id in place of the blobs; what no file holds is still asked of git."""
         lost_keys = {item.key for item in items if not self._is_copy(item)}
         lost_blobs = self._read_blobs("", [item for item in items if item.key in lost_keys])
         for item in items:
@@ -188,13 +195,13 @@ class GitSource:
         return self._read_copy(item).blob == item.blob
 
     def _read_copy(self, item: SourceFile) -> Content:
-        """As if it came from git: a clean file is no part of the overlay."""
+        """Without overlay entry, as if it came from git: a clean file is no part of the overlay."""
         return read_worktree_file(self._open_root(), item, self._max_bytes, self.algorithm)._replace(
-            stat=None
+            overlay_entry=None
         )
 
-    def _read_blobs(self, space: str, items: list[SourceFile]) -> Iterator[Blob]:
-        if space and self._nested is not None:
+    def _read_blobs(self, inner_repo: str, items: list[SourceFile]) -> Iterator[Blob]:
+        if inner_repo and self._nested is not None:
             return self._nested.read(items, self._max_bytes)
         return self._objects.read((item.blob for item in items), self._max_bytes)
 
@@ -204,13 +211,6 @@ class GitSource:
     def read_blob(self, blob: str) -> bytes | None:
         """One object's bytes, None when larger than a file may be."""
         return next(iter(self._objects.read([blob], self._max_bytes))).data
-
-    def _add_file(self, files: dict[str, SourceFile | None], raw: bytes, entry: TreeEntry | None) -> None:
-        if entry is None:
-            files[make_source_file(raw, 0, "", from_worktree=False).key] = None
-        else:
-            item = make_source_file(entry.path, entry.mode, entry.blob, from_worktree=False)
-            files[item.key] = item
 
     def _open_root(self) -> Root:
         if self._root is None:
@@ -227,7 +227,7 @@ def open_worktree(
     bulk: bool = False,
     pending_status: PendingStatus | None = None,
 ) -> GitSource:
-    """HEAD with the working tree over it, both as they are now, or as `pending_status` sees them."""
+    """HEAD with the working tree over it, both as they are now, or as `pending_status` reports them."""
     with Root(repo.root) as root:
         current_head, worktree_changes = _read_consistently(repo, root, untracked, pending_status)
     objects = open_objects(repo, bulk=bulk)
@@ -245,35 +245,31 @@ def open_worktree(
 
 
 def differs_from_overlay(
-    repo: Repo, status: WorktreeStatus, overlay: Mapping[str, OverlayEntry], max_bytes: int
+    repo: Repo, status: WorktreeStatus, overlay: Mapping[PathKey, OverlayEntry], max_bytes: int
 ) -> bool:
-    """Does one of the first dirty files hold other bytes than a snapshot with this overlay? A hint, quickly given:
-    what the overlay knows no blob of is not judged."""
+    """Does one of the first dirty files hold other bytes than a snapshot with this overlay? A quick hint: it compares
+    at most _MAX_COMPARED files, and none whose overlay entry has no blob."""
     with Root(repo.root) as root:
-        for path, kind in status.dirty[:_MAX_COMPARED]:
-            key, _, item = _make_change(root, path, kind)
-            previous = overlay.get(key)
+        for dirty in status.dirty[:_MAX_COMPARED]:
+            item = _make_change(root, dirty)
+            previous = overlay.get(dirty.key)
             if previous is None:
                 return True
-            now = identify(root, item, previous, max_bytes, repo.algorithm).blob if item else ""
-            if previous.blob and previous.blob != now:
+            blob = identify(root, item, previous, max_bytes, repo.algorithm).blob if item else ""
+            if previous.blob and previous.blob != blob:
                 return True
     return False
 
 
 def _read_consistently(
     repo: Repo, root: Root, untracked: bool, pending_status: PendingStatus | None
-) -> tuple[Head, tuple[WorktreeChange, ...]]:
-    """HEAD and the dirt against it: read again when HEAD is not what it was when git began to look."""
-    for again in range(_HEAD_READS):
-        running_status = (
-            pending_status
-            if pending_status is not None and not again
-            else PendingStatus(repo, untracked=untracked)
-        )
-        with running_status:
+) -> tuple[Head, WorktreeChanges]:
+    """HEAD and the changes of the working tree against it; both again when HEAD moved after git read it."""
+    for attempt in range(_HEAD_READS):
+        first_status = pending_status if attempt == 0 else None
+        with first_status or PendingStatus(repo, untracked=untracked) as running_status:
             status = running_status.full_status
-        worktree_changes = tuple(_make_change(root, entry.path, entry.kind) for entry in status.dirty)
+        worktree_changes = {dirty.path: _make_change(root, dirty) for dirty in status.dirty}
         current_head = read_head(repo)
         if current_head.commit == status.commit:
             return current_head, worktree_changes
@@ -284,20 +280,27 @@ def open_commit(repo: Repo, rev: str, *, max_bytes: int, bulk: bool = False) -> 
     """One commit and nothing else."""
     commit_head = read_head(repo) if rev == "HEAD" else resolve(repo, rev)
     return GitSource(
-        repo, commit_head, open_objects(repo, bulk=bulk), (), untracked=False, max_bytes=max_bytes
+        repo, commit_head, open_objects(repo, bulk=bulk), {}, untracked=False, max_bytes=max_bytes
     )
 
 
-def _make_change(root: Root, raw: bytes, kind: str) -> WorktreeChange:
-    if kind == "nested":
-        item = make_source_file(raw, NESTED, "", from_worktree=True)
-        return WorktreeChange(item.key, raw, item)
-    if kind == UNLISTABLE:
-        item = make_source_file(raw, 0, "", from_worktree=True)
-        return WorktreeChange(item.key, raw, item._replace(skip=item.skip or SkipReason.UNREADABLE))
-    stat = None if kind == "deleted" else lstat(root, raw)
-    item = make_source_file(raw, LINK if stat and S_ISLNK(stat.st_mode) else 0, "", from_worktree=True)
-    return WorktreeChange(item.key, raw, item if stat else None)
+def _make_change(root: Root, dirty: DirtyPath) -> SourceFile | None:
+    """The source file that stands for a dirty path; None when it is deleted."""
+    if dirty.kind is DirtyKind.NESTED:
+        return make_source_file(dirty.path, NESTED, UNKNOWN, from_worktree=True)
+    if dirty.kind is DirtyKind.UNLISTABLE:
+        item = make_source_file(dirty.path, FILE, UNKNOWN, from_worktree=True)
+        return item._replace(skip=item.skip or SkipReason.UNREADABLE)
+    stat = None if dirty.kind is DirtyKind.DELETED else lstat(root, dirty.path)
+    if stat is None:
+        return None
+    return make_source_file(dirty.path, LINK if S_ISLNK(stat.st_mode) else FILE, UNKNOWN, from_worktree=True)
+
+
+def _from_tree(entry: TreeEntry | None) -> SourceFile | None:
+    if entry is None:
+        return None
+    return make_source_file(entry.path, entry.mode, entry.blob, from_worktree=False)
 
 
 def _make_content(blob: str, size: int, data: bytes | None) -> Content:

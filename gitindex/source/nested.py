@@ -1,8 +1,8 @@
-"""Repositories inside the repository (EL-4): entered only when asked, each under its own directory as name space.
+"""Repositories inside the repository (EL-4): indexed only where the settings say so, with paths below their directory.
 
 A submodule is read at the commit its parent records, a nested repository at its HEAD; always from objects. It is
-looked for under the very bytes that git or the file system spells its path with, and only where a `.git` entry stands
-that no link leads to (CF-5): a path key may be another directory's name. One that is not checked out stays a skip.
+opened by the raw bytes of its path, because a path key may be another directory's name, and only where a `.git` entry
+stands that no link leads to (CF-5). One that is not checked out stays a skip.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from stat import S_ISDIR, S_ISREG
 
 from gitindex.errors import GitError
 from gitindex.files.safeopen import ReadError, Root
-from gitindex.git.object_reader import open_objects
-from gitindex.git.objects import Blob, Objects
+from gitindex.git.object_values import Blob
+from gitindex.git.objects import Objects, open_objects
 from gitindex.git.repo import Repo, discover, read_head, resolve
 from gitindex.git.tree_limits import check_file_count
+from gitindex.model.paths import PathKey
 from gitindex.source.source_file import NESTED, SUBMODULE, SourceFile, make_source_file
 
 
 class NestedRepos:
-    """Opens inner repositories as they are met; remembers which candidate belongs to which."""
+    """Opens inner repositories when the walk reaches them; knows the repository of each source file."""
 
     def __init__(self, outer: Repo, *, bulk: bool) -> None:
         self._outer = outer
         self._bulk = bulk
         self._objects_by_repo: dict[str, Objects] = {}
 
-    def expand(self, files: dict[str, SourceFile]) -> dict[str, SourceFile]:
+    def expand(self, files: dict[PathKey, SourceFile]) -> dict[PathKey, SourceFile]:
         """`files` with every inner repository replaced by its files."""
-        expanded: dict[str, SourceFile] = {}
+        expanded: dict[PathKey, SourceFile] = {}
         for key, item in files.items():
             inner = self._list_inner_files(item) if item.mode in (SUBMODULE, NESTED) else None
             expanded.update({entry.key: entry for entry in inner} if inner is not None else {key: item})
@@ -39,7 +40,7 @@ class NestedRepos:
         return expanded
 
     def read(self, items: Sequence[SourceFile], max_bytes: int) -> Iterator[Blob]:
-        """Blobs of candidates of one name space."""
+        """Blobs of source files that all belong to one inner repository."""
         return self._objects_by_repo[items[0].inner_repo].read((item.blob for item in items), max_bytes)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""One path of the tree to be indexed, before anybody looked at its content."""
+"""A tree to index (`SourceTree`), one path of it (`SourceFile`), and what reading that path gives (`Content`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, Self
 
 from gitindex.errors import UnsafePath
 from gitindex.model.manifest import GitState
-from gitindex.model.paths import path_key
+from gitindex.model.paths import PathKey, escaped_key, path_key
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import SkipReason
 
@@ -19,17 +19,19 @@ UNKNOWN = ""  # blob id not known before the bytes are read
 
 
 class SourceFile(NamedTuple):
-    key: str
+    """A path before its content was read. `raw` opens the file, `key` names it in the index."""
+
+    key: PathKey
     raw: bytes  # the path as git or the file system spells it
     mode: int
     blob: str
     from_worktree: bool  # content comes from the working tree, not from an object
     skip: SkipReason | None = None  # known before any policy: the path itself cannot be indexed
-    inner_repo: str = ""  # the inner repository whose object it is (EL-4)
+    inner_repo: str = ""  # key of the inner repository whose object it is (EL-4)
 
 
 class Content(NamedTuple):
-    """What reading a candidate gave: bytes, or the reason there are none."""
+    """What reading a source file gave: bytes, or the reason why there are none."""
 
     data: bytes = b""
     blob: str = UNKNOWN
@@ -37,32 +39,36 @@ class Content(NamedTuple):
     skip: SkipReason | None = None
     vanished: bool = False
     error: str = ""  # unreadable: blocks a strict publish
-    stat: OverlayEntry | None = None
+    overlay_entry: OverlayEntry | None = None  # for a snapshot to record; None when it came from an object
+
+
+class DuplicateSpelling(NamedTuple):
+    """Two paths of one tree with the same key: `other` is the one that is not indexed (EL-2)."""
+
+    key: PathKey
+    other: str
 
 
 def make_source_file(raw: bytes, mode: int, blob: str, *, from_worktree: bool) -> SourceFile:
-    """Name a raw path. Execute bits do not matter to an index; a path without a key is a skip, never dropped."""
+    """Give a raw path its key. An index ignores execute bits; a path without a key is a skip, never dropped."""
     kind = mode if mode in (LINK, SUBMODULE, NESTED) else FILE
     try:
         key = path_key(raw)
     except UnsafePath:
-        return SourceFile(
-            raw.decode("utf-8", "backslashreplace"), raw, kind, blob, from_worktree, SkipReason.BAD_PATH
-        )
-    return SourceFile(
-        key, raw, kind, blob, from_worktree, SkipReason.NESTED_REPOSITORY if kind == NESTED else None
-    )
+        return SourceFile(escaped_key(raw), raw, kind, blob, from_worktree, skip=SkipReason.BAD_PATH)
+    skip = SkipReason.NESTED_REPOSITORY if kind == NESTED else None
+    return SourceFile(key, raw, kind, blob, from_worktree, skip=skip)
 
 
 def choose_spellings(
     items: Iterable[SourceFile],
-) -> tuple[dict[str, SourceFile], tuple[tuple[str, str], ...]]:
-    """Candidates by key. Of several spellings of one key the canonical one counts; the others are twins."""
-    files: dict[str, SourceFile] = {}
-    duplicates: list[tuple[str, str]] = []
+) -> tuple[dict[PathKey, SourceFile], tuple[DuplicateSpelling, ...]]:
+    """Source files by key. Of several spellings of one key the canonical one counts; the others are duplicates."""
+    files: dict[PathKey, SourceFile] = {}
+    duplicates: list[DuplicateSpelling] = []
     for item in sorted(items, key=lambda item: (item.key, item.raw != item.key.encode(), item.raw)):
         if item.key in files:
-            duplicates.append((item.key, item.raw.decode("utf-8", "backslashreplace")))
+            duplicates.append(DuplicateSpelling(item.key, item.raw.decode("utf-8", "backslashreplace")))
         else:
             files[item.key] = item
     return files, tuple(duplicates)
@@ -75,7 +81,7 @@ class SourceTree(Protocol):
     def git_state(self) -> GitState: ...
 
     @property
-    def dirty_paths(self) -> tuple[str, ...]:
+    def dirty_paths(self) -> tuple[PathKey, ...]:
         """Paths that differ from the commit in the working tree."""
 
     def __enter__(self) -> Self: ...
@@ -83,18 +89,18 @@ class SourceTree(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     algorithm: str
-    duplicate_spellings: tuple[tuple[str, str], ...]  # (key, other spelling), known after `list_files`
+    duplicate_spellings: tuple[DuplicateSpelling, ...]  # known after `list_files`
 
     def list_changed(
-        self, base_tree: str | None, overlay: dict[str, OverlayEntry]
-    ) -> dict[str, SourceFile | None] | None:
+        self, base_tree: str | None, overlay: Mapping[PathKey, OverlayEntry]
+    ) -> dict[PathKey, SourceFile | None] | None:
         """Paths that may differ from a snapshot of `base_tree` and `overlay`; None: compare everything."""
 
-    def list_files(self) -> Mapping[str, SourceFile]:
+    def list_files(self) -> Mapping[PathKey, SourceFile]:
         """The whole tree by key."""
 
     def identify(self, item: SourceFile, previous: OverlayEntry | None) -> Content:
-        """The blob id of a working-tree file, from `previous` when its stat still vouches for it."""
+        """The blob id of a working-tree file, from `previous` when the file still has the stat it recorded."""
 
     def read(self, items: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, Content]]:
         """The content of each, in the order given."""

@@ -1,4 +1,4 @@
-"""Reading the working tree: stable, beneath the root, with a stat that may vouch for the bytes next time."""
+"""Reads files of the working tree, and records a stat by which the next sync can skip an unchanged file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import time
 
 from gitindex.files.safeopen import NotAFile, OutOfRoot, ReadError, Root, Unreadable, Vanished
-from gitindex.files.stableread import ReadResult, TooLarge, Unstable, stable_read
+from gitindex.files.stableread import TooLarge, Unstable, stable_read
+from gitindex.model.file_stat import Stat
 from gitindex.model.ids import blob_id
 from gitindex.model.records import OverlayEntry
 from gitindex.model.skips import SkipReason
@@ -19,11 +20,11 @@ _RACY_NS = 1_000_000_000
 def identify(
     root: Root, item: SourceFile, previous: OverlayEntry | None, max_bytes: int, algorithm: str
 ) -> Content:
-    """What the path holds now; not read again when its stat equals the one remembered."""
-    if previous is not None and previous.blob and previous.ctime_ns:
+    """What the path holds now; not read again when its stat equals the one that `previous` recorded."""
+    if previous is not None and previous.blob and previous.stat.is_settled:
         stat = lstat(root, item.raw)
-        if stat is not None and _matches_stat(stat, previous):
-            return Content(blob=previous.blob, size=previous.size, stat=previous)
+        if stat is not None and Stat.of(stat) == previous.stat:
+            return Content(blob=previous.blob, size=previous.stat.size, overlay_entry=previous)
     return read_worktree_file(root, item, max_bytes, algorithm)
 
 
@@ -43,7 +44,8 @@ def read_worktree_file(root: Root, item: SourceFile, max_bytes: int, algorithm: 
     if (read.mode & 0o170000 == LINK) != (item.mode == LINK):
         return Content(error=f"{item.key} changed its type while it was read")
     blob = blob_id(read.data, algorithm)
-    return Content(data=read.data, blob=blob, size=read.size, stat=_record_stat(item.key, blob, read))
+    entry = OverlayEntry(item.key, blob, _trusted_stat(read.stat))
+    return Content(data=read.data, blob=blob, size=len(read.data), overlay_entry=entry)
 
 
 def lstat(root: Root, raw: bytes) -> os.stat_result | None:
@@ -54,11 +56,5 @@ def lstat(root: Root, raw: bytes) -> os.stat_result | None:
         return None
 
 
-def _record_stat(key: str, blob: str, read: ReadResult) -> OverlayEntry:
-    settled = time.time_ns() - read.ctime_ns > _RACY_NS
-    return OverlayEntry(key, blob, read.size, read.mtime_ns, read.ctime_ns if settled else 0, read.inode)
-
-
-def _matches_stat(stat: os.stat_result, previous: OverlayEntry) -> bool:
-    current = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-    return current == (previous.size, previous.mtime_ns, previous.ctime_ns, previous.inode)
+def _trusted_stat(stat: Stat) -> Stat:
+    return stat if time.time_ns() - stat.ctime_ns > _RACY_NS else stat.unsettled

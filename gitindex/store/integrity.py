@@ -13,9 +13,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from gitindex.errors import ChecksumMismatch
+from gitindex.model.file_stat import Stat
 from gitindex.model.manifest import Artifact
 from gitindex.store import atomic
 from gitindex.store.layout import Layout
@@ -23,15 +24,6 @@ from gitindex.store.layout import Layout
 T = TypeVar("T")
 R = TypeVar("R")
 _READ_BYTES = 1 << 20
-
-
-class Stamp(NamedTuple):
-    """The stat of a file that a checksum cache entry is bound to; the order is that of the entries on disk."""
-
-    inode: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
 
 
 def hash_file(path: Path) -> tuple[str, int]:
@@ -71,7 +63,7 @@ class Verifier:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._checksum_cache = _load_checksum_cache(layout)
-        self._verified_stamps: dict[str, Stamp] = {}
+        self._verified_stats: dict[str, Stat] = {}
 
     def verified_path(self, artifact: Artifact) -> Path:
         """The artifact's path, after its bytes were verified.
@@ -79,14 +71,14 @@ class Verifier:
         Raises ChecksumMismatch, naming the artifact and the repair command.
         """
         path = self._layout.base / artifact.path
-        stamp = _read_stamp(path)
-        if stamp is None:
+        stat = _read_stat(path)
+        if stat is None:
             raise _mismatch_error(artifact, "is missing")
-        if stamp.size != artifact.size_bytes:
-            raise _mismatch_error(artifact, f"has {stamp.size} bytes instead of {artifact.size_bytes}")
-        if self._verified_stamps.get(artifact.path) != stamp and not self._matches_cache(artifact, stamp):
+        if stat.size != artifact.size_bytes:
+            raise _mismatch_error(artifact, f"has {stat.size} bytes instead of {artifact.size_bytes}")
+        if self._verified_stats.get(artifact.path) != stat and not self._matches_cache(artifact, stat):
             self.rehash(artifact)
-        self._verified_stamps[artifact.path] = stamp
+        self._verified_stats[artifact.path] = stat
         return path
 
     def verify_all(self, artifacts: Iterable[Artifact]) -> None:
@@ -96,9 +88,9 @@ class Verifier:
 
     def mark_verified(self, artifact: Artifact) -> None:
         """Accept a file that this process linked from a verified one: same inode, same bytes."""
-        stamp = _read_stamp(self._layout.base / artifact.path)
-        if stamp is not None:
-            self._verified_stamps[artifact.path] = stamp
+        stat = _read_stat(self._layout.base / artifact.path)
+        if stat is not None:
+            self._verified_stats[artifact.path] = stat
 
     def rehash(self, artifact: Artifact) -> None:
         """Hash the bytes, ignoring the checksum cache.
@@ -116,20 +108,20 @@ class Verifier:
 
     def is_cached(self, artifact: Artifact) -> bool:
         """Whether the checksum cache has an entry for the file as it is now. Reads no content."""
-        stamp = _read_stamp(self._layout.base / artifact.path)
-        return stamp is not None and self._matches_cache(artifact, stamp)
+        stat = _read_stat(self._layout.base / artifact.path)
+        return stat is not None and self._matches_cache(artifact, stat)
 
-    def _matches_cache(self, artifact: Artifact, stamp: Stamp) -> bool:
-        return self._checksum_cache.get(artifact.path) == (artifact.sha256, *stamp)
+    def _matches_cache(self, artifact: Artifact, stat: Stat) -> bool:
+        return self._checksum_cache.get(artifact.path) == _cache_entry(artifact, stat)
 
 
 def write_checksum_cache(layout: Layout, artifacts: Iterable[Artifact]) -> None:
     """Write the checksum cache for artifacts that this process has just written or verified. Callers hold the lease."""
-    entries: dict[str, list[object]] = {}
+    entries: dict[str, tuple[object, ...]] = {}
     for artifact in artifacts:
-        stamp = _read_stamp(layout.base / artifact.path)
-        if stamp is not None:
-            entries[artifact.path] = [artifact.sha256, *stamp]
+        stat = _read_stat(layout.base / artifact.path)
+        if stat is not None:
+            entries[artifact.path] = _cache_entry(artifact, stat)
     atomic.write_bytes(layout.checksum_cache, json.dumps(entries, separators=(",", ":")).encode())
 
 
@@ -142,12 +134,16 @@ def _load_checksum_cache(layout: Layout) -> Mapping[str, tuple[object, ...]]:
         return {}
 
 
-def _read_stamp(path: Path) -> Stamp | None:
+def _cache_entry(artifact: Artifact, stat: Stat) -> tuple[object, ...]:
+    """As the checksum cache stores it: the order is that of the file on disk."""
+    return artifact.sha256, stat.inode, stat.size, stat.mtime_ns, stat.ctime_ns
+
+
+def _read_stat(path: Path) -> Stat | None:
     try:
-        file_stat = os.stat(path, follow_symlinks=False)
+        return Stat.of(os.stat(path, follow_symlinks=False))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return Stamp(file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns, file_stat.st_ctime_ns)
 
 
 def _mismatch_error(artifact: Artifact, what: str) -> ChecksumMismatch:

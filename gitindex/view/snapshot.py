@@ -54,7 +54,7 @@ class SnapshotView:
         self._facts: dict[str, Facts] = {}
         self._tombstone_segments: dict[str, int] | None = None
         self._lexical: LexicalIndex | None = None
-        self._overlay: dict[str, OverlayEntry] | None = None
+        self._overlay: dict[paths.PathKey, OverlayEntry] | None = None
         self._scip: ScipView | None = None
 
     def __enter__(self) -> Self:
@@ -127,7 +127,7 @@ class SnapshotView:
         """Whether rows of `path` in this segment are part of the snapshot: no later segment has a tombstone for it."""
         return self._newest_tombstones().get(path, -1) <= segment_number
 
-    def overlay(self) -> dict[str, OverlayEntry]:
+    def overlay(self) -> dict[paths.PathKey, OverlayEntry]:
         """Paths that were indexed from the working tree rather than from the commit."""
         if self._overlay is None:
             self._overlay = overlay.read(self.verifier.verified_path(self.manifest.overlay))

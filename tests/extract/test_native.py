@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from gitindex import extract as package
 from gitindex.extract import calls, cuts, identifiers, native, words
 from gitindex.extract.extractor import extract
+from gitindex.extract.nesting import SymbolRange
 from gitindex.extract.source_text import SourceText
 from gitindex.model.settings import IndexSettings
 from tests.extract.facts import SAMPLES
@@ -144,7 +145,7 @@ def test_calls_are_those_of_the_plain_rule(
             middle = (begin + end) // 2
             name = Stretch(start_byte=middle, end_byte=end)
             invocations.append(Invocation(start_byte=begin, end_byte=end, name=name))
-    owners = tuple((min(a, b), max(a, b), index) for index, (a, b) in enumerate(sorted(around)))
+    owners = tuple(SymbolRange(min(a, b), max(a, b), index) for index, (a, b) in enumerate(sorted(around)))
     asked = (source, plain, invocations, owners)
     found = calls.find_calls(*asked)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patched:

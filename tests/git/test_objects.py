@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitindex.errors import GitError, MissingObjects
-from gitindex.git.object_reader import open_objects
-from gitindex.git.objects import Objects, TreeChange, TreeEntry
+from gitindex.git.object_values import TreeChange, TreeEntry
+from gitindex.git.objects import Objects, open_objects
 from gitindex.git.objects_cli import CliObjects
 from gitindex.git.objects_pygit2 import Pygit2Objects, open_pygit2
 from gitindex.git.repo import Repo, discover

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from gitindex.ops.answers.answer_truths import assess_freshness
@@ -132,3 +134,22 @@ def test_a_dirty_file_that_is_skipped_is_not_indexed(indexed: GitRepo):
     with harness.view(indexed.root) as view:
         found = assess_freshness(harness.codebase(indexed.root), view)
     assert (found.dirty_files, found.dirty_current, found.dirty_gone) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["e\u0301.py", b"caf\xe9.py"], ids=["decomposed", "not UTF-8"])
+def test_a_change_counts_under_every_spelling_of_its_name(indexed: GitRepo, name: str | bytes):
+    """EL-2, QU-6: git spells a path as the file system does, the overlay by its key; both name one change."""
+    indexed.git("config", "core.precomposeunicode", "false")
+    path = os.path.join(os.fsencode(indexed.root), os.fsencode(name))
+    with open(path, "wb") as file:
+        file.write(b"value = 1\n")
+    indexed.commit("named")
+    with open(path, "wb") as file:
+        file.write(b"value = 2\n")
+    harness.index(indexed.root)
+    with harness.view(indexed.root) as view:
+        freshness = assess_freshness(harness.codebase(indexed.root), view)
+    assert (freshness.dirty_files, freshness.dirty_gone) == (1, 0)
+    assert freshness.dirty_current == (1 if isinstance(name, str) else 0), (
+        "a path without a key is not indexed"
+    )

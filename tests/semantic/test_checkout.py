@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import ExactFactsError
-from gitindex.git.object_reader import open_objects
+from gitindex.git.objects import open_objects
 from gitindex.git.repo import discover, resolve
 from gitindex.semantic.checkout import BlobReader, check_out
 from tests.support.gitrepo import GitRepo

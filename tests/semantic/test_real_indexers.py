@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.git.object_reader import open_objects
+from gitindex.git.objects import open_objects
 from gitindex.git.repo import discover, resolve
 from gitindex.scip import schema
 from gitindex.scip.reader import IndexFile

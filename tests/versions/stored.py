@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.model import portable, versions
+from gitindex.model.file_stat import Stat
 from gitindex.model.manifest import (
     Artifact,
     Counts,
@@ -26,6 +27,7 @@ from gitindex.model.manifest import (
     Segment,
     Tombstones,
 )
+from gitindex.model.paths import PathKey
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.remote import collection_plan, toc
 from gitindex.remote.stored_objects import PackedArtifact
@@ -104,7 +106,7 @@ def full_manifest() -> Manifest:
 
 
 def manifest(folder: Path) -> Mapping[str, Any]:
-    overlay.write(folder / "overlay", [OverlayEntry("a.py", "b" * 40, 1, 2, 3, 4)])
+    overlay.write(folder / "overlay", [OverlayEntry(PathKey("a.py"), "b" * 40, Stat(1, 2, 3, 4))])
     tombstones.write(folder / "tombstones", [("a.py", "delete"), ("b.py", "replace")])
     full = full_manifest()
     return {

@@ -9,7 +9,7 @@ from gitindex.model.settings import EmbedSettings
 from gitindex.model.versions import STATIC_VERSION
 
 PROVIDERS = ("none", "static", "sentence-transformers")  # what users choose from
-KNOWN_PROVIDERS = (*PROVIDERS, "fake")  # the stand-in of tests is taken by name and offered to nobody
+KNOWN_PROVIDERS = (*PROVIDERS, "fake")  # accepted by name, offered in no help and no message
 
 
 def open_embedder(settings: EmbedSettings) -> Embedder | None:

@@ -8,6 +8,7 @@ from gitindex.errors import GitError, GitindexError, IntegrityError
 from gitindex.git.repo import distance
 from gitindex.model.frozen import field, frozen
 from gitindex.model.manifest import Manifest
+from gitindex.model.paths import PathKey
 from gitindex.model.records import OverlayEntry
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.syncing.worktree_status import EarlyStatus, count_indexed, read_status
@@ -106,8 +107,8 @@ def assess_freshness(
         )
     in_sync = head_commit == indexed_state.head_sha and not dirty and not indexed_state.dirty and not scanned
     overlay = _read_overlay(view) if indexed_state.dirty else {}
-    paths = {entry.path.decode("utf-8", "replace") for entry in dirty}
-    indexed_entries = {path: overlay[path] for path in paths & overlay.keys() if _is_indexed(view, path)}
+    dirty_keys = {entry.key for entry in dirty}
+    indexed_entries = {key: overlay[key] for key in dirty_keys & overlay.keys() if _is_indexed(view, key)}
     return IndexFreshness(
         indexed_state.head_sha,
         head_commit,
@@ -118,19 +119,19 @@ def assess_freshness(
         dirty_current=count_indexed(codebase, codebase.repo, dirty, indexed_entries)
         if indexed_entries
         else 0,
-        dirty_gone=len(overlay.keys() - paths) if head_commit == indexed_state.head_sha else 0,
+        dirty_gone=len(overlay.keys() - dirty_keys) if head_commit == indexed_state.head_sha else 0,
         scanned=scanned,
         next="gitindex sync" if scanned else "",
     )
 
 
-def _is_indexed(view: SnapshotView, path: str) -> bool:
+def _is_indexed(view: SnapshotView, path: PathKey) -> bool:
     """Neither skipped nor refused; what was deleted is held by not being there."""
     record = view.record(path)
     return record is None or not record.skip
 
 
-def _read_overlay(view: SnapshotView) -> dict[str, OverlayEntry]:
+def _read_overlay(view: SnapshotView) -> dict[PathKey, OverlayEntry]:
     try:
         return view.overlay()
     except IntegrityError:  # told by whoever needs it

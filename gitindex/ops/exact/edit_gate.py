@@ -19,7 +19,7 @@ from typing import Any
 from gitindex.errors import NotARepository, UsageError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
-from gitindex.git.object_reader import open_objects
+from gitindex.git.objects import open_objects
 from gitindex.git.repo import Head, Repo, read_head
 from gitindex.git.status import list_dirty
 from gitindex.indexing.extractionpool import extract_file
@@ -78,11 +78,10 @@ def _read_contents(codebase: Codebase, repo: Repo, revision: Head) -> dict[str, 
         )
     with Root(codebase.root) as root:
         for dirty in list_dirty(repo, untracked=False):
-            path = dirty.path.decode("utf-8", "surrogateescape")
             try:
-                contents[path] = stable_read(root, dirty.path, MAX_FILE_BYTES).data
+                contents[dirty.key] = stable_read(root, dirty.path, MAX_FILE_BYTES).data
             except (ReadError, Vanished):
-                contents.pop(path, None)
+                contents.pop(dirty.key, None)
     return contents
 
 
@@ -167,7 +166,7 @@ def _add_advice(
     verdict: Verdict, codebase: Codebase, repo: Repo, facts: Mapping[str, FileFacts]
 ) -> tuple[Witness, ...]:
     """Indexers see commits of files they know: a refresh alone is no help with anything else."""
-    changed = {dirty.path.decode("utf-8", "surrogateescape") for dirty in list_dirty(repo, untracked=False)}
+    changed = {dirty.key for dirty in list_dirty(repo, untracked=False)}
 
     def advise(item: Witness) -> Witness:
         if facts[item.path] == FileFacts(_ABSENT):

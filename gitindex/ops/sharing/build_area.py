@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gitindex import config
 from gitindex.config import Environment
 from gitindex.errors import ConfigError, IncompatibleVersion, IntegrityError, NotARepository, UsageError
-from gitindex.git.object_reader import open_objects
+from gitindex.git.objects import open_objects
 from gitindex.git.repo import Head, Repo, discover, resolve
 from gitindex.model.manifest import Manifest, Origin
 from gitindex.model.settings import MAX_FILE_BYTES, Settings

@@ -11,6 +11,7 @@ from dataclasses import replace
 from gitindex.errors import ConfigError
 from gitindex.indexing.plan import Plan, PlannedFile
 from gitindex.model.ids import blob_id
+from gitindex.model.paths import PathKey
 from gitindex.model.rulefiles import GIT_NAME, IGNORE_NAME
 from gitindex.model.skips import SkipReason
 from gitindex.ops.codebase import Codebase, read_root_file
@@ -39,7 +40,7 @@ def read_hidden_git_rules(codebase: Codebase, source: SourceTree) -> bytes | Non
 
 
 def _add_rule_file(
-    plan: Plan, name: str, codebase: Codebase, view: SnapshotView | None, source: SourceTree
+    plan: Plan, name: PathKey, codebase: Codebase, view: SnapshotView | None, source: SourceTree
 ) -> Plan:
     record = view.record(name) if view is not None else None
     is_gone = name in plan.gone

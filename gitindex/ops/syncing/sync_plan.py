@@ -150,7 +150,7 @@ def compute_ignore_fingerprint(
     rule_files = [
         item for path, item in source.list_files().items() if is_rule_file(path) and item.skip is None
     ]
-    files = {item.key: content.data for item, content in source.read(rule_files)}
+    files: dict[str, bytes] = {item.key: content.data for item, content in source.read(rule_files)}
     rules = read_ignore_rules(codebase, source, options)
     if rules is not None:
         files[config.IGNORE_NAME] = rules

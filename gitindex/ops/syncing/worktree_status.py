@@ -12,9 +12,11 @@ from contextlib import contextmanager
 
 from gitindex.errors import GitError
 from gitindex.git.repo import Repo, read_head
-from gitindex.git.status import UNLISTABLE, DirtyPath, PendingStatus
+from gitindex.git.status import DirtyKind, DirtyPath, PendingStatus
+from gitindex.model.file_stat import Stat
 from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
+from gitindex.model.paths import PathKey
 from gitindex.model.records import OverlayEntry
 from gitindex.ops.codebase import Codebase
 from gitindex.store import manifests, state_file
@@ -57,12 +59,12 @@ def read_status(
     else:
         status = early_status.pending.full_status
     return status.commit or read_head(repo).commit, tuple(
-        entry for entry in status.dirty if entry.kind != UNLISTABLE
+        entry for entry in status.dirty if entry.kind is not DirtyKind.UNLISTABLE
     )
 
 
 def count_indexed(
-    codebase: Codebase, repo: Repo, dirty: tuple[DirtyPath, ...], overlay: Mapping[str, OverlayEntry]
+    codebase: Codebase, repo: Repo, dirty: tuple[DirtyPath, ...], overlay: Mapping[PathKey, OverlayEntry]
 ) -> int:
     """How many dirty paths the snapshot with this overlay holds as they are now. Undercounts on purpose."""
     # Late: a clean tree needs none of it (UI-3).
@@ -71,18 +73,18 @@ def count_indexed(
 
     count, reads = 0, 0
     with Root(codebase.root) as root:
-        for path, _ in dirty:
-            entry = overlay.get(path.decode("utf-8", "replace"))
+        for dirty_path in dirty:
+            entry = overlay.get(dirty_path.key)
             if entry is None:
                 continue
             try:
-                stat = root.lstat(path)
-                stamp = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-                if stamp == (entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode):
+                stat = Stat.of(root.lstat(dirty_path.path))
+                if stat == entry.stat:
                     count += 1
-                elif entry.blob and stat.st_size == entry.size and reads < _MAX_READS:
+                elif entry.blob and stat.size == entry.stat.size and reads < _MAX_READS:
                     reads += 1
-                    count += blob_id(stable_read(root, path, entry.size).data, repo.algorithm) == entry.blob
+                    data = stable_read(root, dirty_path.path, stat.size).data
+                    count += blob_id(data, repo.algorithm) == entry.blob
             except Vanished:
                 count += not entry.blob
             except ReadError:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitindex.git.object_reader import open_objects
+from gitindex.git.objects import open_objects
 from gitindex.git.repo import discover, resolve
 from gitindex.semantic.checkout import check_out
 from gitindex.semantic.indexers.registry import indexer_for

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.errors import GitError
-from gitindex.git.object_reader import open_objects
+from gitindex.git.objects import open_objects
 from gitindex.git.repo import discover
 from tests.support.gitrepo import GitRepo
 

@@ -512,7 +512,7 @@ def test_a_sha256_repository_keeps_its_ids(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_damaged_object_is_named_where_no_file_stands_in(made: GitRepo) -> None:
     """The reader itself never falls back: whoever calls it decides."""
-    from gitindex.git.object_reader import open_objects
+    from gitindex.git.objects import open_objects
     from gitindex.git.repo import discover
 
     blob = made.git("rev-parse", "HEAD:b.py")

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gitindex.git.repo import discover, read_head
 from gitindex.ops.answers.gated_read import ReadOptions
-from gitindex.ops.exact.edit_gate import read_file_states
+from gitindex.ops.exact.edit_gate import _read_contents, read_file_states
 from gitindex.scip.symbol_grammar import hash64
 from gitindex.view.snapshot import open_active
 from tests.campaigns.refresh.project import Project, document, symbol
@@ -118,3 +119,15 @@ def test_an_ambiguity_needs_one_decision_per_head(tmp_path: Path):
     project.repo.commit("on", **{"README.md": "# On\n"})
     project.sync()
     assert states(project, "user.py")["gate"] == "needs_decision", "another HEAD"
+
+
+def test_a_dirty_file_is_seen_under_every_spelling_of_its_name(project: Project):
+    """EL-2, SE-6: git reports the decomposed spelling; the bytes on disk replace the blob of the composed key."""
+    project.repo.git("config", "core.precomposeunicode", "false")
+    project.repo.commit("named", **{"e\u0301.py": "value = 1\n"})
+    project.repo.write("e\u0301.py", "value = 2\n")
+    repo = discover(project.repo.root)
+    assert repo is not None
+    contents = _read_contents(project.codebase, repo, read_head(repo))
+    assert contents["\u00e9.py"] == b"value = 2\n"
+    assert "e\u0301.py" not in contents
