@@ -9,6 +9,7 @@ import textwrap
 from typing import NamedTuple
 
 from gitindex.errors import ExactFactsError
+from gitindex.model.frozen import frozen
 from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.scip import symbol_grammar
 from gitindex.scip.fact_postings import DEFINITION, EXACT, QUALITY_SHIFT, Occurrence
@@ -30,6 +31,17 @@ class SymbolKey(NamedTuple):
     @property
     def is_local(self) -> bool:
         return self.number >= 0
+
+
+@frozen
+class Hover:
+    """What an indexer says about a symbol; texts are empty where it says nothing."""
+
+    symbol: str
+    kind: str
+    name: str
+    signature: str
+    documentation: str
 
 
 class ExactDocument:
@@ -111,7 +123,7 @@ class ExactFacts:
             occurrences = list(self.scip.positions(symbol.hash))
         return [item for item in occurrences if not item.flags & DEFINITION]
 
-    def describe_symbol(self, symbol: SymbolKey) -> dict[str, str] | None:
+    def describe_symbol(self, symbol: SymbolKey) -> Hover | None:
         """Hover: signature and documentation, as the indexer gave them."""
         from gitindex.semantic import describe
 
@@ -122,13 +134,11 @@ class ExactFacts:
                 if document.symbol_for(row[0]) == symbol and row[9] >= 0:
                     infos = describe.parse_descriptions(self.scip.hover(path))
                     if row[9] < len(infos):
-                        return _render_hover(describe.describe(name, infos[row[9]])._asdict(), name)
+                        return _make_hover(name, *describe.describe(name, infos[row[9]]))
         stored = None if symbol.is_local else self.scip.external_hover(symbol.hash)
         if stored is None:
-            return _render_hover({}, name) if name else None
-        kind, display_name, signature, documentation = stored.decode("utf-8", "replace").split("\0", 3)
-        fields = {"kind": kind, "name": display_name, "signature": signature, "documentation": documentation}
-        return _render_hover(fields, name)
+            return _make_hover(name) if name else None
+        return _make_hover(name, *stored.decode("utf-8", "replace").split("\0", 3))
 
     def synthesize_definition(
         self, symbol: SymbolKey, place: tuple[str, int, int], language: str
@@ -195,11 +205,15 @@ def parse_descriptors(name: bytes) -> tuple[symbol_grammar.Descriptor, ...]:
     return parsed.descriptors if isinstance(parsed, symbol_grammar.GlobalSymbol) else ()
 
 
-def _render_hover(fields: dict[str, str], name: bytes) -> dict[str, str]:
-    hover = {"symbol": name.decode("utf-8", "replace"), **fields}
-    if (
-        "documentation" in fields
-    ):  # docstrings come indented as they stand in the source, but for their first line
-        first, newline, rest = fields["documentation"].partition("\n")
-        hover["documentation"] = first + newline + textwrap.dedent(rest)
-    return hover
+def _make_hover(
+    symbol: bytes, kind: str = "", name: str = "", signature: str = "", documentation: str = ""
+) -> Hover:
+    # Docstrings come indented as they stand in the source, except for their first line.
+    first, newline, rest = documentation.partition("\n")
+    return Hover(
+        symbol=symbol.decode("utf-8", "replace"),
+        kind=kind,
+        name=name,
+        signature=signature,
+        documentation=first + newline + textwrap.dedent(rest),
+    )

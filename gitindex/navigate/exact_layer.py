@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gitindex.navigate import fact_queries
-from gitindex.navigate.exact import EXACT_PRECISION, ExactFacts, SymbolKey, is_exact
+from gitindex.navigate.exact import EXACT_PRECISION, ExactFacts, Hover, SymbolKey, is_exact
 from gitindex.navigate.fact_queries import CallSite, DefinitionSite, language_family
 from gitindex.navigate.layer import Calls, Edge, PathFilter, Reference, References
 from gitindex.navigate.syntactic_layer import SYNTACTIC, TEXT, SyntacticLayer
@@ -77,7 +77,7 @@ class ExactLayer:
             return item._replace(layer=EXACT_PRECISION)
         return item
 
-    def hover(self, path: str, line: int, column: int) -> dict[str, str] | None:
+    def hover(self, path: str, line: int, column: int) -> Hover | None:
         """What the indexer says of the name at a position, here or in another package."""
         if not self.covers(path):
             return None

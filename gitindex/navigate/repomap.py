@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gitindex.model.foreign import escape_line
+from gitindex.model.frozen import field, frozen
+from gitindex.model.json_answer import json_key
 from gitindex.navigate import file_imports
 from gitindex.navigate.fact_queries import (
     CALLABLES,
@@ -42,44 +44,71 @@ class _RankedDefinition(NamedTuple):
     score: float
 
 
+@frozen
+class MapSymbol:
+    """A definition of the map; `name` is its qualified name."""
+
+    name: str
+    kind: str
+    line: int
+    signature: str
+
+
+@frozen
+class MapFile:
+    path: str
+    rank: float
+    symbols: tuple[MapSymbol, ...]
+
+
+@frozen
+class OmittedCounts:
+    """What the token budget kept out of the map."""
+
+    files: int
+    symbols: int
+
+
+@frozen
+class RepoMap:
+    budget_tokens: int
+    tokens: int
+    files: tuple[MapFile, ...]
+    omitted: OmittedCounts
+    text: str = field(metadata=json_key("map"))
+    precision: str = "syntactic"
+
+    @property
+    def truncated(self) -> bool:
+        return self.omitted.symbols > 0
+
+
 def count_tokens(text: str) -> int:
     return math.ceil(len(text) / _CHARS_PER_TOKEN)
 
 
-def build_repo_map(view: SnapshotView, budget: int, focus: Sequence[str] = ()) -> dict[str, Any]:
+def build_repo_map(view: SnapshotView, budget: int, focus: Sequence[str] = ()) -> RepoMap:
     """The map as text and as values. `focus` paths draw the map towards what they use."""
     definitions = _select_definitions(view)
     ranked, files = _rank(view, definitions, focus)
     selected = _fit_budget(ranked, files, budget)
     text = _render(selected, files)
     groups = _group_by_file(selected, files)
-    return {
-        "budget_tokens": budget,
-        "tokens": count_tokens(text),
-        "precision": "syntactic",
-        "files": [
-            {
-                "path": path,
-                "rank": round(files.get(path, 0.0), 6),
-                "symbols": [
-                    {
-                        "name": item.qualified_name,
-                        "kind": item.kind,
-                        "line": item.line,
-                        "signature": item.signature,
-                    }
-                    for item in items
-                ],
-            }
-            for path, items in groups
-        ],
-        "omitted": {
-            "files": len({item.definition.path for item in ranked}) - len(groups),
-            "symbols": len(ranked) - len(selected),
-        },
-        "truncated": len(selected) < len(ranked),
-        "map": text,
-    }
+    return RepoMap(
+        budget_tokens=budget,
+        tokens=count_tokens(text),
+        files=tuple(_make_file(path, files.get(path, 0.0), items) for path, items in groups),
+        omitted=OmittedCounts(
+            files=len({item.definition.path for item in ranked}) - len(groups),
+            symbols=len(ranked) - len(selected),
+        ),
+        text=text,
+    )
+
+
+def _make_file(path: str, rank: float, items: Sequence[DefinitionSite]) -> MapFile:
+    symbols = (MapSymbol(item.qualified_name, item.kind, item.line, item.signature) for item in items)
+    return MapFile(path, round(rank, 6), tuple(symbols))
 
 
 def _select_definitions(view: SnapshotView) -> list[DefinitionSite]:

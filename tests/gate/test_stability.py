@@ -88,7 +88,7 @@ def test_c_status_reports_a_stale_index(indexed: Codebase) -> None:
     assert f"next: gitindex sync --full --path {indexed.root}" in ran.out
     told = cli("status", "--json", "--path", str(indexed.root)).json
     assert (told["status"], told["gate"], told["reason"]) == ("not_indexed", "not_indexed", "not_indexed")
-    assert told["completionProof"]["reason"] == "missing_marker_doc"
+    assert told["completion_proof"]["reason"] == "missing_marker_doc"
     assert told["hints"]["staleLocal"]["completionProof"] == "missing_marker_doc"
     assert told["counts"]["files_indexed"] == len(FILES)  # what is there is still described
     assert forge.stamps(indexed.home) == before
@@ -108,7 +108,7 @@ def test_c_status_treats_a_failed_probe_as_a_note(indexed: Codebase) -> None:
     forge.break_probe(indexed)
     told = cli("status", "--json", "--path", str(indexed.root)).json
     assert told["status"] == "ok"
-    assert told["completionProof"]["outcome"] == "probe_failed"
+    assert told["completion_proof"]["outcome"] == "probe_failed"
     assert told["hints"]["debugProofCheck"]["ok"] is False
 
 
@@ -125,7 +125,7 @@ def test_d_list_is_stable_under_failures(indexed: Codebase, tmp_path: Path) -> N
     assert len(listed) == 6
     shutil.rmtree(others["gone"].root)
     others["state"].layout.state.write_bytes(b"\xff{")
-    others["pointer"].layout.active.write_text("nonsense")
+    others["pointer"].layout.active_pointer.write_text("nonsense")
     damaged = others["manifest"].layout
     damaged.manifest(damaged.active.read_text().strip()).write_text('{"schema_version": 99}')
     others["lease"].layout.lease.write_text("torn")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from gitindex.errors import GitError, GitindexError, IntegrityError
 from gitindex.git.repo import distance
 from gitindex.model.frozen import field, frozen
@@ -56,9 +54,6 @@ class Truth:
     freshness: IndexFreshness
     coverage: Coverage
     trust: Trust
-
-    def to_json(self) -> dict[str, object]:
-        return {name: asdict(getattr(self, name)) for name in ("freshness", "coverage", "trust")}
 
     def summary_line(self) -> str:
         """`indexed 3f2c1a9 (2 commits behind HEAD, 1 dirty file) · 2,929 of 2,941 files · built here`."""

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from gitindex.errors import NotARepository, UsageError
 from gitindex.files.safeopen import ReadError, Root, Vanished
@@ -23,8 +22,10 @@ from gitindex.git.objects import open_objects
 from gitindex.git.repo import Head, Repo, read_head
 from gitindex.git.status import list_dirty
 from gitindex.indexing.extractionpool import extract_file
+from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
 from gitindex.model.settings import MAX_FILE_BYTES
+from gitindex.ops.answers.answer_types import SnapshotAnswer
 from gitindex.ops.answers.gated_read import Reading, ReadOptions, open_reading
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.exact.refresh import open_job_queue
@@ -39,9 +40,39 @@ MAX_PATHS = 10_000
 _ABSENT = "absent"
 
 
+@frozen
+class FileStateEntry:
+    """Freshness and certainty of the exact facts about one file."""
+
+    path: str
+    freshness: str
+    certainty: str
+    because: str
+    ambiguity: tuple[str, ...]
+
+
+@frozen
+class RecordedDecision:
+    choice: str  # JSON
+    proof: str
+
+
+@frozen
+class FileStatesAnswer(SnapshotAnswer):
+    """What may be believed about files, and whether all of them may be edited on the strength of it."""
+
+    head: str | None
+    gate: str  # allowed | needs_decision | blocked
+    files: tuple[FileStateEntry, ...]
+    witnesses: tuple[Witness, ...]
+    ambiguous: tuple[str, ...]
+    signature: str
+    decision: RecordedDecision | None
+
+
 def read_file_states(
     codebase: Codebase, paths: tuple[str, ...], options: ReadOptions, *, decide: str = "", proof: str = ""
-) -> dict[str, Any]:
+) -> FileStatesAnswer:
     """State of every path and the gate for editing all of them; `decide` answers an ambiguity for this HEAD.
 
     Raises NotARepository, UsageError, and Gated as every read does.
@@ -57,7 +88,7 @@ def read_file_states(
         states = _compute_states(read, facts, keys)
         verdict = _check_edit_gate(codebase, keys, states, facts, revision.commit or "", decide, proof)
         verdict = replace(verdict, witnesses=_add_advice(verdict, codebase, codebase.repo, facts))
-        return read.answer("ok", head=revision.commit, **_to_json(keys, states, facts, verdict))
+        return _make_answer(read, revision, {path: (states[path], facts[path]) for path in keys}, verdict)
 
 
 # -- facts -------------------------------------------------------------------------------------------
@@ -187,25 +218,27 @@ def _add_advice(
     return tuple(advise(item) for item in verdict.witnesses)
 
 
-def _to_json(
-    keys: list[str], states: Mapping[str, FileState], facts: Mapping[str, FileFacts], verdict: Verdict
-) -> dict[str, Any]:
-    files = [
-        {
-            "path": path,
-            "freshness": states[path].freshness.value,
-            "certainty": states[path].certainty.value,
-            "because": states[path].because,
-            "ambiguity": list(facts[path].ambiguity),
-        }
-        for path in keys
-    ]
+def _make_answer(
+    read: Reading, revision: Head, files: Mapping[str, tuple[FileState, FileFacts]], verdict: Verdict
+) -> FileStatesAnswer:
     decision = verdict.decision
-    return {
-        "gate": verdict.gate,
-        "files": files,
-        "witnesses": [item._asdict() for item in verdict.witnesses],
-        "ambiguous": list(verdict.ambiguous),
-        "signature": verdict.signature,
-        "decision": {"choice": decision.choice, "proof": decision.proof} if decision else None,
-    }
+    return FileStatesAnswer(
+        status="ok",
+        basis=read.basis(),
+        head=revision.commit,
+        gate=verdict.gate,
+        files=tuple(
+            FileStateEntry(
+                path=path,
+                freshness=state.freshness.value,
+                certainty=state.certainty.value,
+                because=state.because,
+                ambiguity=facts.ambiguity,
+            )
+            for path, (state, facts) in files.items()
+        ),
+        witnesses=verdict.witnesses,
+        ambiguous=verdict.ambiguous,
+        signature=verdict.signature,
+        decision=RecordedDecision(decision.choice, decision.proof) if decision else None,
+    )

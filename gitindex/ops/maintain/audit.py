@@ -15,7 +15,7 @@ from gitindex.lifecycle import check, control_files
 from gitindex.lifecycle.check import Problem
 from gitindex.lifecycle.digest import Digest, compute_digest
 from gitindex.model import versions
-from gitindex.ops.codebase import Codebase, assemble
+from gitindex.ops.codebase import Codebase, Notice, assemble
 from gitindex.ops.syncing.collisions import Collision, find_pending_collisions, find_stored_collisions
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
@@ -86,7 +86,7 @@ class Health:
 
     problems: tuple[Problem, ...]
     collisions: tuple[Collision, ...] = ()
-    notices: tuple[dict[str, str], ...] = ()  # what could not be looked at, and why
+    notices: tuple[Notice, ...] = ()  # what could not be checked, and why
 
 
 def health(codebase: Codebase) -> Health:
@@ -105,7 +105,7 @@ def _add_pending_collisions(codebase: Codebase, snapshot_health: Health) -> Heal
         pending = find_pending_collisions(codebase)
     except GitindexError as error:
         message = f"the working tree was not searched for collisions: {error.message}"
-        notice = {"code": error.code, "message": message, "next": error.hint or "gitindex status"}
+        notice = Notice(error.code, message, error.hint or "gitindex status")
         return replace(snapshot_health, notices=(notice,))
     stored_paths = {collision.paths for collision in snapshot_health.collisions}
     return replace(

@@ -15,7 +15,6 @@ from gitindex.lifecycle.removal import remove_store
 from gitindex.model.proof import Proof, ProofOutcome
 from gitindex.ops.answers import search_engines
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.maintain.index_status import status as describe
 from gitindex.ops.syncing import catchup
 from gitindex.store import readers
 from gitindex.view.snapshot import open_active
@@ -84,10 +83,6 @@ def catch_up(codebase: Codebase) -> dict[str, Any]:
     }
 
 
-def status(codebase: Codebase) -> dict[str, Any]:
-    return {**describe(codebase), "action": "status"}
-
-
 def clear(codebase: Codebase) -> dict[str, Any]:
     """Delete the index of this codebase. Nothing else has that power.
 
@@ -106,7 +101,7 @@ def clear(codebase: Codebase) -> dict[str, Any]:
 
 
 def _ok_answer(action: str, codebase: Codebase) -> dict[str, Any]:
-    return {"status": "ok", "action": action, "codebaseRoot": str(codebase.root)}
+    return {"status": "ok", "action": action, "codebase_root": str(codebase.root)}
 
 
 def _describe_proof(proof: Proof) -> str:
