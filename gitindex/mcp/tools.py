@@ -1,4 +1,4 @@
-"""What each tool does: open the codebase, pass the gate, call one op. Thin on purpose."""
+"""Runs a tool: opens the codebase, passes the gate, calls one function of `ops`."""
 
 from __future__ import annotations
 
@@ -128,10 +128,11 @@ class Tools:
         indexing = gate.active_indexing(codebase.layout)
         if indexing is not None:
             raise gate.indexing_refusal(codebase, indexing, codebase.root)
-        remarks: list[str] = []
+        warnings: tuple[str, ...] = ()
         if action == "create":
-            needs_create, remarks = index_actions.needs_create(codebase)
-            if not needs_create:
+            check = index_actions.check_create(codebase)
+            warnings = check.warnings
+            if not check.needed:
                 return index_actions.answer_already_indexed(codebase)
         work = index_actions.create if action == "create" else index_actions.reindex
 
@@ -152,15 +153,18 @@ class Tools:
             "started": True,
             "state": "indexing",
             "message": f"{action} of {codebase.root} runs in the background",
-            "notes": remarks,
+            "notes": list(warnings),
             "hints": {"status": gate.lifecycle_action(codebase.root, "status")},
         }
 
     def _report_status(self, codebase: Codebase) -> dict[str, Any]:
-        answer = status(codebase)
         job = self.jobs.find_last(str(codebase.root))
+        is_running = (
+            job is not None and not job.done.is_set()
+        )  # before the store is read: the job may end meanwhile
+        answer = status(codebase)
         verdict = answer.verdict or GateVerdict("ok")
-        if job is not None and not job.done.is_set() and verdict.gate != "not_ready":
+        if job is not None and is_running and verdict.gate != "not_ready":
             # The job runs, but its process has not written so to the store yet.
             gate_answer = gate.indexing_refusal(codebase, job.progress, codebase.root).detail["envelope"]
             assert isinstance(gate_answer, dict)

@@ -1,7 +1,7 @@
-"""Who calls whom, as far as asked (QU-3, QU-4).
+"""Callers or callees of a definition, up to a depth (QU-3, QU-4).
 
-Edges are calls that a rule or exact facts decided; calls that only share a name stand apart as candidate edges, are
-never followed, and are explained in notes.
+Edges are calls that a rule or exact facts decided. Calls that only share a name are listed apart as candidate edges,
+are never followed, and a remark explains each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CALLEES = "callees"
 MAX_DEPTH = 8
 MAX_NODES = 300
 MAX_CANDIDATES = 100
-_MAX_SHOWN = 8  # candidates of one guess, names of one note
+_MAX_SHOWN = 8  # candidates of one edge, names in one remark
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class CallGraphSummary:
 def build(
     layers: Layers, root: DefinitionSite, direction: str, depth: int, limit: int = MAX_NODES
 ) -> CallGraph:
-    """Breadth first from `root`, so that what is left out is what is farthest."""
+    """Breadth first from `root`, so that the node limit leaves out the farthest definitions."""
     graph = CallGraph(root, direction, depth, {root.id: root})
     queue = deque([(root, 0)])
     while queue:
@@ -126,7 +126,7 @@ def build(
 
 
 def add_file_remarks(graph: CallGraph, view: SnapshotView) -> None:
-    """Say where facts may be incomplete."""
+    """Add remarks about files whose facts may be incomplete."""
     for path in sorted(_collect_files(graph)):
         record = view.record(path)
         if record is not None and record.text_only:

@@ -1,4 +1,4 @@
-"""The semantic layer: definitions, references and calls from imported documents, for files they are exact for (SE-8).
+"""The exact layer: definitions, references and calls from imported documents, in files they are exact for (SE-8).
 
 What the indexer does not know of a covered file (an unresolved name, a kind of definition it has no symbol for) is
 answered by the layer below and keeps its label. An occurrence that its own text contradicts is never exact (SE-7).
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from gitindex.navigate import fact_queries
 from gitindex.navigate.exact import EXACT_PRECISION, ExactFacts, Hover, SymbolKey, is_exact
 from gitindex.navigate.fact_queries import CallSite, DefinitionSite, language_family
-from gitindex.navigate.layer import Calls, Edge, PathFilter, Reference, References
+from gitindex.navigate.layer import Calls, Edge, PathFilter, Place, Reference, References
 from gitindex.navigate.syntactic_layer import SYNTACTIC, TEXT, SyntacticLayer
 from gitindex.navigate.text import Texts
 from gitindex.scip.fact_postings import DEMOTED, EXACT, IMPORT, QUALITY_SHIFT
@@ -20,7 +20,6 @@ from gitindex.semantic.edges import DocumentRows, find_call_edges
 from gitindex.view.exact_facts import SymbolPosition
 from gitindex.view.snapshot import SnapshotView
 
-Place = tuple[str, int, int]
 _IMPLEMENTATION = 2  # describe.IMPLEMENTATION, without its imports
 _IMPORT_LINE = re.compile(r"\s*(?:import|from|use|export\b.*\bfrom|#include)\b|.*\brequire\(")
 _MAX_TEXTS = 500  # references beyond are not shown, so their lines are not read
@@ -78,14 +77,14 @@ class ExactLayer:
         return item
 
     def hover(self, path: str, line: int, column: int) -> Hover | None:
-        """What the indexer says of the name at a position, here or in another package."""
+        """What the indexer says about the name at a position, here or in another package."""
         if not self.covers(path):
             return None
         descriptions = (self.exact.describe_symbol(symbol) for symbol in self.symbols_at(path, line, column))
         return next((item for item in descriptions if item), None)
 
     def find_implementations(self, definition: DefinitionSite) -> list[DefinitionSite]:
-        """What implements or overrides it, by the indexer's own word."""
+        """What implements or overrides it, as the indexer recorded it."""
         definitions = [
             item
             for symbol in self.symbols_of(definition)
@@ -271,7 +270,7 @@ class ExactLayer:
 
 
 def _as_syntactic(item: DefinitionSite) -> DefinitionSite:
-    """As the layer below knows it."""
+    """The same definition with syntactic precision."""
     return item._replace(layer=SYNTACTIC)
 
 

@@ -1,7 +1,7 @@
-"""A map of the codebase within a token budget: the definitions that the rest leans on most (QU-3).
+"""A map of the codebase within a token budget: the definitions that are used most (QU-3).
 
 Files point at the files that define the names they use and import; a rare name is a strong hint, one that half the
-codebase defines is none. PageRank of that graph ranks files, and each file's rank flows on to the definitions it uses.
+codebase defines is ignored. PageRank of that graph ranks the files; the rank of a file goes to the definitions it uses.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from gitindex.navigate.pagerank import pagerank
 from gitindex.view.snapshot import SnapshotView
 
 DEFAULT_TOKENS = 2000
-_CHARS_PER_TOKEN = 4  # rough, and on the safe side for code
+_CHARS_PER_TOKEN = 4  # an estimate
 _MIN_NAME_LENGTH = 3
 _MAX_DEFINERS = 12
 _MEMBER_WEIGHT = 0.2
-_UNIMPORTED_MEMBER_WEIGHT = 0.02  # a member reached through a value: only the name speaks for it
+_UNIMPORTED_MEMBER_WEIGHT = 0.02  # a member reached through a value: matched by name only
 _PRIVATE_WEIGHT = 0.1
 # Languages whose imports `modules` can follow: a name that was not imported means something else.
 _IMPORTING = frozenset(
@@ -159,7 +159,7 @@ def _rank(
 
 
 class _UseWeights:
-    """How much a shared name says: much when the file imports the definer, little when it could not know it."""
+    """Weight of a name match: high when the file imports the defining file, low or zero when it does not."""
 
     def __init__(self, view: SnapshotView) -> None:
         self._imported: dict[str, set[str]] = defaultdict(set)
@@ -179,7 +179,7 @@ class _UseWeights:
 def _fit_budget(
     ranked: list[_RankedDefinition], files: dict[str, float], budget: int
 ) -> list[_RankedDefinition]:
-    """As many of the best as fit: the text grows with each, so halve the interval."""
+    """The best definitions that fit, by binary search: the text grows with every definition."""
     low, high = 0, len(ranked)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Which codebase a path means, with its settings and its store: where every verb begins."""
+"""Resolves a path to its codebase, with settings and store. Every command starts here."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def assemble(
     mode = "shared" if shared else "single"
     ownership.check(layout, mode)
     return Codebase(
-        root,
-        repo,
-        settings,
-        fingerprint,
-        layout,
-        environment,
-        mode,
-        submodules_requested and not submodules_entered,
+        root=root,
+        repo=repo,
+        settings=settings,
+        fingerprint=fingerprint,
+        layout=layout,
+        environment=environment,
+        mode=mode,
+        submodules_refused=submodules_requested and not submodules_entered,
     )
 
 

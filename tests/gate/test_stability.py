@@ -73,9 +73,9 @@ def test_b_create_repairs_a_stale_index(indexed: Codebase) -> None:
 def test_b_a_failed_probe_is_no_proof_for_create(indexed: Codebase) -> None:
     """B: `create` returns early for a valid proof only; an unreadable one is built anew."""
     forge.break_probe(indexed)
-    needed, notes = index_actions.needs_create(indexed)
-    assert needed
-    assert "probe_failed" in notes[0]
+    check = index_actions.check_create(indexed)
+    assert check.needed
+    assert "probe_failed" in check.warnings[0]
 
 
 def test_c_status_reports_a_stale_index(indexed: Codebase) -> None:
@@ -127,7 +127,7 @@ def test_d_list_is_stable_under_failures(indexed: Codebase, tmp_path: Path) -> N
     others["state"].layout.state.write_bytes(b"\xff{")
     others["pointer"].layout.active_pointer.write_text("nonsense")
     damaged = others["manifest"].layout
-    damaged.manifest(damaged.active.read_text().strip()).write_text('{"schema_version": 99}')
+    damaged.manifest(damaged.active_pointer.read_text().strip()).write_text('{"schema_version": 99}')
     others["lease"].layout.lease.write_text("torn")
     for _ in range(3):
         assert roots() == listed

@@ -1,4 +1,4 @@
-"""Three separate truths that every answer carries (QU-6): is it fresh, is it complete, who vouches for it?"""
+"""What every answer says about the index behind it (QU-6): freshness, coverage, trust."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def assess_truth(codebase: Codebase, view: SnapshotView, early_status: EarlyStat
 def assess_freshness(
     codebase: Codebase, view: SnapshotView, early_status: EarlyStatus | None = None
 ) -> IndexFreshness:
-    """From `early_status` or a fresh one. Never fails: when git cannot say, that is what the answer says."""
+    """From `early_status` or a new git status. Never fails: `problem` says why git could not compare."""
     indexed_state = view.manifest.git
     scanned = indexed_state.failure.message if indexed_state.failure else ""
     if codebase.repo is None:
@@ -120,7 +120,7 @@ def assess_freshness(
 
 
 def _is_indexed(view: SnapshotView, path: str) -> bool:
-    """Neither skipped nor refused; what was deleted is held by not being there."""
+    """Was the file indexed as it is? A deleted one was, if the snapshot has no record of it."""
     record = view.record(path)
     return record is None or not record.skip
 
@@ -128,7 +128,7 @@ def _is_indexed(view: SnapshotView, path: str) -> bool:
 def _read_overlay(view: SnapshotView) -> dict[str, OverlayEntry]:
     try:
         return view.overlay()
-    except IntegrityError:  # told by whoever needs it
+    except IntegrityError:  # readers of the overlay report the damage
         return {}
 
 

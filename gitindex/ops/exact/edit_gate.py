@@ -1,4 +1,4 @@
-"""`state`: what may be believed of files right now, and may they be edited on the strength of it (SE-5, SE-6).
+"""`state`: how fresh and certain the exact facts about files are, and whether these files may be edited (SE-5, SE-6).
 
 The present is HEAD's tree with the working tree's changes, whatever is indexed; the past is what each imported
 document was made from.
@@ -86,7 +86,15 @@ def read_file_states(
         keys = list(dict.fromkeys(read.resolve_path(path) for path in paths))
         facts = _collect_facts(read, codebase.repo, revision, keys)
         states = _compute_states(read, facts, keys)
-        verdict = _check_edit_gate(codebase, keys, states, facts, revision.commit or "", decide, proof)
+        verdict = _check_edit_gate(
+            codebase,
+            keys=keys,
+            states=states,
+            facts=facts,
+            commit=revision.commit or "",
+            choice=decide,
+            proof=proof,
+        )
         verdict = replace(verdict, witnesses=_add_advice(verdict, codebase, codebase.repo, facts))
         return _make_answer(read, revision, {path: (states[path], facts[path]) for path in keys}, verdict)
 
@@ -95,7 +103,7 @@ def read_file_states(
 
 
 def _collect_facts(read: Reading, repo: Repo, revision: Head, keys: list[str]) -> dict[str, FileFacts]:
-    """Of every file with a document, and of the asked ones."""
+    """Facts of every file with a document, and of the files asked about."""
     documents = {item.path: item for item in read.view.scip.documents()}
     contents = _read_contents(read.codebase, repo, revision)
     return {path: _make_file_facts(read, path, documents.get(path), contents) for path in {*documents, *keys}}
@@ -147,7 +155,7 @@ def _hash_algorithm(read: Reading) -> str:
 
 
 def _compute_states(read: Reading, facts: Mapping[str, FileFacts], keys: list[str]) -> dict[str, FileState]:
-    """The graph matters only where something changed."""
+    """States of `keys`; dependencies are read only where something changed."""
     changed = any(fact.indexed_hash and fact.indexed_hash != fact.content_hash for fact in facts.values())
     graph = DependencyGraph(facts, read.view.scip.dependencies() if changed else {})
     return graph.file_states(keys)
@@ -158,6 +166,7 @@ def _compute_states(read: Reading, facts: Mapping[str, FileFacts], keys: list[st
 
 def _check_edit_gate(
     codebase: Codebase,
+    *,
     keys: list[str],
     states: Mapping[str, FileState],
     facts: Mapping[str, FileFacts],
@@ -177,7 +186,7 @@ def _check_edit_gate(
 
 
 def _make_recall(path: Path) -> Callable[[str, str], Decision | None]:
-    """Decisions on record, without making or changing their file: asking is a read (EN-5)."""
+    """A function that finds recorded decisions and never creates or changes their file: `state` reads (EN-5)."""
 
     def recall(signature: str, head: str) -> Decision | None:
         if not path.exists():
@@ -197,7 +206,7 @@ def _make_recall(path: Path) -> Callable[[str, str], Decision | None]:
 def _add_advice(
     verdict: Verdict, codebase: Codebase, repo: Repo, facts: Mapping[str, FileFacts]
 ) -> tuple[Witness, ...]:
-    """Indexers see commits of files they know: a refresh alone is no help with anything else."""
+    """Add to each witness what to do besides a refresh: commit, add, or that nothing helps."""
     changed = {dirty.path.decode("utf-8", "surrogateescape") for dirty in list_dirty(repo, untracked=False)}
 
     def advise(item: Witness) -> Witness:
