@@ -110,15 +110,15 @@ class Tools:
 
     def _manage(self, codebase: Codebase, arguments: Arguments) -> dict[str, Any]:
         action = arguments["action"]
+        job = self.jobs.find_running(str(codebase.root))
+        if job is not None and action != "status":  # counts before the store says so
+            raise gate.indexing_refusal(codebase, job.progress, codebase.root)
         if action in ("reindex", "sync"):
             self._require_index(codebase)
         if action in ("create", "reindex"):
             return self._rebuild(codebase, action, wait=arguments.get("wait", False))
-        job = self.jobs.find_running(str(codebase.root))
         if action == "status":
             return self._report_status(codebase)
-        if job is not None:
-            raise gate.indexing_refusal(codebase, job.progress, codebase.root)
         try:
             return index_actions.catch_up(codebase) if action == "sync" else index_actions.clear(codebase)
         finally:
