@@ -28,19 +28,26 @@ def run(call: CommandCall, target: str, limit: int, stale_ok: bool, catch_up: bo
 def _render_text(answer: ReferencesAnswer) -> str:
     if answer.miss is not None:
         return output.single_line(answer.miss.message)
-    found = answer.found
+    occurrences = answer.reference_list
     lines = [
-        output.single_line(f"{item.path}:{item.line}:{item.column}  definition") for item in found.definitions
+        output.single_line(f"{item.path}:{item.line}:{item.column}  definition")
+        for item in occurrences.definitions
     ]
-    lines += _reference_rows(found.references)
-    if found.candidates:
-        lines += ["", f"{output.pluralize(found.unresolved_count, 'occurrence')} where only the name agrees:"]
-        lines += _reference_rows(found.candidates)
+    lines += _reference_rows(occurrences.references)
+    if occurrences.candidates:
+        lines += [
+            "",
+            f"{output.pluralize(occurrences.unresolved_count, 'occurrence')} where only the name agrees:",
+        ]
+        lines += _reference_rows(occurrences.candidates)
     left_out = render_left_out(
         answer.basis,
         (answer.basis.left_out.get("definitions", 0), "of the definitions"),
-        (found.reference_count - len(found.references), "of the references"),
-        (found.unresolved_count - len(found.candidates), "of the occurrences where only the name agrees"),
+        (occurrences.reference_count - len(occurrences.references), "of the references"),
+        (
+            occurrences.unresolved_count - len(occurrences.candidates),
+            "of the occurrences where only the name agrees",
+        ),
     )
     return "\n".join([*lines, *left_out])
 

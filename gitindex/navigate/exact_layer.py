@@ -133,12 +133,16 @@ class ExactLayer:
             item.name: language_family(item.language) for item in targets if symbols_by_place[item.place]
         }
         sites = {_site_place(site) for name in names for site in fact_queries.calls_named(self._view, name)}
-        found = {item[:3]: item for symbol in symbols for item in self.exact.find_references(symbol)}
-        ordered = sorted(found.values())
+        occurrences = {
+            (item.path, item.line, item.column): item
+            for symbol in symbols
+            for item in self.exact.find_references(symbol)
+        }
+        ordered = sorted(occurrences.values())
         self._texts.load(dict.fromkeys(item[0] for item in ordered[:_MAX_TEXTS]))
         for number, item in enumerate(ordered):
             self._add_reference(answer, item, sites, with_text=number < _MAX_TEXTS)
-        places = set(found) | {item.place for item in targets}
+        places = set(occurrences) | {item.place for item in targets}
         for name, kin in names.items():
             answer.candidates += self._find_unresolved(name, kin, places)
         return answer

@@ -204,7 +204,7 @@ def check_references(codebase: Codebase, marks: list[Mark]) -> int:
         targets = {at for symbol in here[place] for at in places[symbol]}
         wanted = set().union(*(referred[symbol] for at in targets for symbol in defined[at]))
         answer = find_references(codebase, ":".join(map(str, place)), READ, 10_000)
-        found = {place_of(item) for item in answer.found.references if item.precision == "semantic"}
+        found = {place_of(item) for item in answer.reference_list.references if item.precision == "semantic"}
         assert {at for at in found if at[0] in files} == wanted, (place, symbols)
         checked += len(wanted)
     return checked

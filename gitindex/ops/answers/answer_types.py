@@ -95,7 +95,7 @@ class SymbolAnswer(SnapshotAnswer):
 class ReferencesAnswer(SnapshotAnswer):
     symbol: str
     query: str
-    found: ReferenceList = field(metadata=EMBEDDED)
+    reference_list: ReferenceList = field(metadata=EMBEDDED)
     miss: Miss | None = field(default=None, metadata=EMBEDDED)
 
 

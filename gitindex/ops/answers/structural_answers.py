@@ -64,13 +64,13 @@ def find_references(
     _require(target, "a name or PATH:LINE:COL")
     with open_reading(codebase, options) as read:
         definitions = _find_targets(read, target)
-        found = refs.collect_references(read.layers(), definitions, limit)
+        reference_list = refs.collect_references(read.layers(), definitions, limit)
         answer = ReferencesAnswer(
             status="ok" if definitions else "not_found",
-            basis=read.basis(truncated=found.truncated),
+            basis=read.basis(truncated=reference_list.truncated),
             symbol=definitions[0].name if definitions else target,
             query=target,
-            found=found,
+            reference_list=reference_list,
             miss=None if definitions else _explain_miss(read, target),
         )
         return fit(answer, read.budget, ["definitions", "references", "candidates"])

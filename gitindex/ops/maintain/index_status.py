@@ -116,7 +116,7 @@ def status(codebase: Codebase) -> StatusAnswer:
 
 
 def _describe_store(codebase: Codebase, answer: StatusAnswer) -> Iterator[StatusAnswer]:
-    """The answer again and again, each time with more in it: damage in one part does not hide the others."""
+    """Yields the answer after each part that was read: damage in a later part does not lose the earlier ones."""
     store_state = state_file.read(codebase.layout)
     if store_state is not None:
         answer = replace(
