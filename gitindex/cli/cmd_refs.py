@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.cli.read_options import add_read_options, open_for_reading, render_answer, render_left_out
-from gitindex.navigate.layer import Reference
 from gitindex.navigate.references import LIMIT
 from gitindex.ops.answers.answer_types import ReferencesAnswer
 from gitindex.ops.answers.structural_answers import find_references
@@ -33,13 +30,14 @@ def _render_text(answer: ReferencesAnswer) -> str:
         output.single_line(f"{item.path}:{item.line}:{item.column}  definition")
         for item in occurrences.definitions
     ]
-    lines += _reference_rows(occurrences.references)
-    if occurrences.candidates:
-        lines += [
-            "",
-            f"{output.pluralize(occurrences.unresolved_count, 'occurrence')} where only the name agrees:",
-        ]
-        lines += _reference_rows(occurrences.candidates)
+    references, candidates = (
+        [(f"{item.path}:{item.line}:{item.column}", item.role, item.precision, item.text) for item in items]
+        for items in (occurrences.references, occurrences.candidates)
+    )
+    lines += [output.format_table(references)] if references else []
+    if candidates:
+        count = output.pluralize(occurrences.unresolved_count, "occurrence")
+        lines += ["", f"{count} where only the name agrees:", output.format_table(candidates)]
     left_out = render_left_out(
         answer.basis,
         (answer.basis.left_out.get("definitions", 0), "of the definitions"),
@@ -50,10 +48,3 @@ def _render_text(answer: ReferencesAnswer) -> str:
         ),
     )
     return "\n".join([*lines, *left_out])
-
-
-def _reference_rows(items: Sequence[Reference]) -> list[str]:
-    rows = [
-        (f"{item.path}:{item.line}:{item.column}", item.role, item.precision, item.text) for item in items
-    ]
-    return [output.format_table(rows)] if rows else []
