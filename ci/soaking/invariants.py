@@ -114,11 +114,12 @@ def honest(world: World, told: Counter[str]) -> None:
     """`in_sync` is said only when it is so, and pending work is seen (QU-6, CS-5)."""
     told["status answers"] += 1
     claimed = status(world.codebase)
-    if claimed["status"] not in ("ok", "not_ready"):
-        raise Violation(f"status: {claimed['status']} {claimed['problems']}")
-    if claimed["in_sync"] and claimed["indexed_commit"] != world.head():
-        raise Violation(f"in sync at {claimed['indexed_commit']}, but HEAD is {world.head()}")
-    if claimed["in_sync"] and world.possible and world.contents() not in world.possible:
+    if claimed.status not in ("ok", "not_ready"):
+        raise Violation(f"status: {claimed.status} {claimed.problems}")
+    indexed_commit = claimed.truth.freshness.indexed_commit if claimed.truth else None
+    if claimed.in_sync and indexed_commit != world.head():
+        raise Violation(f"in sync at {indexed_commit}, but HEAD is {world.head()}")
+    if claimed.in_sync and world.possible and world.contents() not in world.possible:
         raise Violation("in sync is claimed for contents that were never indexed")
 
 

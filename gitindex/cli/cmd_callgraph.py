@@ -7,10 +7,17 @@ import json
 import click
 
 from gitindex.cli.command import Answer, CommandCall, command
-from gitindex.cli.read_options import add_read_options, open_for_reading, render_answer, render_comments
+from gitindex.cli.read_options import (
+    add_read_options,
+    open_for_reading,
+    render_answer,
+    render_comments,
+    render_not_answered,
+)
 from gitindex.navigate import remarks
 from gitindex.navigate.callgraph import CALLEES, CALLERS, MAX_DEPTH
 from gitindex.navigate.diagram import FORMATS
+from gitindex.ops.answers.answer_types import NotAnswered
 from gitindex.ops.answers.structural_answers import call_graph
 
 _COMMENT = {"mermaid": "%%", "dot": "//"}
@@ -35,7 +42,7 @@ def run(
     debug: bool,
 ) -> Answer:
     codebase, options = open_for_reading(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
-    data = call_graph(
+    answer = call_graph(
         codebase,
         target,
         options,
@@ -44,9 +51,13 @@ def run(
         shape="json" if call.as_json and shape == "text" else shape,
         note_limit=note_limit,
     )
-    if data["status"] == "ok" and shape in _COMMENT:
-        # It goes into a file: nothing but the drawing and comments.
-        return Answer(data, "\n".join([data["diagram"], *render_comments(data, _COMMENT[shape])]))
     if shape == "json" and not call.as_json:
+        data = answer.to_json()
         return Answer(data, json.dumps(data, ensure_ascii=False, indent=2))
-    return render_answer(data, data.get("diagram", ""))
+    if isinstance(answer, NotAnswered):
+        return render_not_answered(answer)
+    if shape in _COMMENT:
+        # It goes into a file: nothing but the drawing and comments.
+        comments = render_comments(answer.basis, _COMMENT[shape])
+        return Answer(answer.to_json(), "\n".join([answer.diagram, *comments]))
+    return render_answer(answer, answer.diagram)

@@ -9,9 +9,10 @@ from gitindex.cli import output
 from gitindex.cli.command import Answer, CommandCall, command
 from gitindex.errors import GitDamaged, GitMissing
 from gitindex.model import versions
-from gitindex.ops.codebase import open_codebase
+from gitindex.model.json_answer import to_json
+from gitindex.ops.codebase import Notice, open_codebase
 from gitindex.ops.maintain.audit import NEXT_COMMANDS, health
-from gitindex.ops.maintain.index_status import status
+from gitindex.ops.maintain.index_status import StatusAnswer, status
 
 _WITHOUT_GIT = (GitMissing.code, GitDamaged.code)
 
@@ -22,19 +23,21 @@ def run(call: CommandCall) -> Answer:
     health_report = health(codebase)
     problems = health_report.problems
     index_status = status(codebase)
+    coverage = index_status.truth.coverage if index_status.truth else None
+    notices = (*index_status.notices, *_git_notices(index_status), *health_report.notices)
     git_problem = next((problem.code for problem in problems if problem.code in NEXT_COMMANDS), "")
-    data = {
+    data: dict[str, Any] = {
         **versions.answer_version("health"),
         "status": git_problem or ("problems" if problems else "ok"),
-        "snapshot_id": index_status["snapshot_id"],
+        "snapshot_id": index_status.snapshot_id,
         "problems": [asdict(problem) for problem in problems],
         "collisions": [collision.to_json() for collision in health_report.collisions],
-        "skipped": index_status["skipped"],
-        "text_only": index_status.get("text_only_files", {}),
-        "degraded": index_status.get("degraded", False),
-        "errors": index_status.get("errors", []),
-        "fallback": index_status["fallback"],
-        "notices": [*index_status["notices"], *_git_notices(index_status), *health_report.notices],
+        "skipped": dict(coverage.skipped) if coverage else {},
+        "text_only": dict(index_status.text_only_files),
+        "degraded": coverage is not None and coverage.degraded,
+        "errors": to_json(index_status.errors),
+        "fallback": to_json(index_status.fallback),
+        "notices": to_json(notices),
     }
     lines = [f"problem: {problem.message}" for problem in problems]
     if git_problem:
@@ -42,28 +45,27 @@ def run(call: CommandCall) -> Answer:
     elif problems:
         lines.append("  next: gitindex repair")
     else:
-        lines = [f"healthy: snapshot {index_status['snapshot_id']}"]
-        lines += [f"skipped {reason}: {count:,}" for reason, count in index_status["skipped"].items()]
+        lines = [f"healthy: snapshot {index_status.snapshot_id}"]
+        lines += [f"skipped {reason}: {count:,}" for reason, count in data["skipped"].items()]
         lines += [
             f"text only ({limit}): {path}"
-            for limit, paths in index_status["text_only_files"].items()
+            for limit, paths in index_status.text_only_files.items()
             for path in paths
         ]
     for collision in health_report.collisions:
         lines.append(output.single_line(f"collision: {collision.describe()}"))
     if health_report.collisions:
         lines.append("  next: rename one of them, or list it in .gitindexignore")
-    for notice in data["notices"]:
-        lines += [f"notice: {notice['message']}", f"  next: {notice['next']}"]
+    for notice in notices:
+        lines += [f"notice: {notice.message}", f"  next: {notice.next}"]
     return Answer(data, "\n".join(lines), 3 if git_problem else 4 if problems else 0)
 
 
-def _git_notices(index_status: dict[str, Any]) -> list[dict[str, str]]:
+def _git_notices(index_status: StatusAnswer) -> list[Notice]:
     """That this snapshot was made without git, or that the next one would be (C-1)."""
-    git_problems = [problem for problem in index_status["problems"] if problem["code"] in _WITHOUT_GIT]
-    fallback = index_status["fallback"]
+    git_problems = [problem for problem in index_status.problems if problem.code in _WITHOUT_GIT]
+    fallback = index_status.fallback
     if fallback is None:
         return git_problems
-    message = f"the index was made by scanning the files, because git failed: {fallback['message']}"
-    next_step = git_problems[0]["next"] if git_problems else "gitindex sync"
-    return [{"code": fallback["code"], "message": message, "next": next_step}]
+    message = f"the index was made by scanning the files, because git failed: {fallback.message}"
+    return [Notice(fallback.code, message, git_problems[0].next if git_problems else "gitindex sync")]

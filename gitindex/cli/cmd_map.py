@@ -6,8 +6,9 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, CommandCall, command
-from gitindex.cli.read_options import add_read_options, open_for_reading, render_answer
+from gitindex.cli.read_options import add_read_options, open_for_reading, render_answer, render_not_answered
 from gitindex.navigate.repomap import DEFAULT_TOKENS
+from gitindex.ops.answers.answer_types import NotAnswered
 from gitindex.ops.answers.structural_answers import MAX_TOKENS, repo_map
 
 
@@ -19,9 +20,10 @@ def run(
     call: CommandCall, tokens: int, focus: tuple[str, ...], stale_ok: bool, catch_up: bool, debug: bool
 ) -> Answer:
     codebase, options = open_for_reading(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
-    data = repo_map(codebase, options, tokens=tokens, focus=focus)
-    if data["status"] != "ok":
-        return render_answer(data, "")
-    omitted = data["omitted"]
-    rest = f"\n({output.pluralize(omitted['symbols'], 'symbol')} more, {output.pluralize(omitted['files'], 'file')} not shown)"
-    return render_answer(data, data["map"] + (rest if data["truncated"] else ""))
+    answer = repo_map(codebase, options, tokens=tokens, focus=focus)
+    if isinstance(answer, NotAnswered):
+        return render_not_answered(answer)
+    omitted = answer.map.omitted
+    symbols, files = output.pluralize(omitted.symbols, "symbol"), output.pluralize(omitted.files, "file")
+    rest = f"\n({symbols} more, {files} not shown)" if answer.basis.truncated else ""
+    return render_answer(answer, answer.map.text + rest)

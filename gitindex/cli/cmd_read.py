@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from gitindex.cli.command import Answer, CommandCall, command
-from gitindex.cli.read_options import add_read_options, open_for_reading, render_answer
+from gitindex.cli.read_options import add_read_options, open_for_reading, render_not_answered
+from gitindex.ops.answers.answer_types import FileTextAnswer, NotAnswered
 from gitindex.ops.answers.file_text import read_file, split_range
 
 
@@ -18,23 +17,23 @@ from gitindex.ops.answers.file_text import read_file, split_range
 def run(call: CommandCall, file: str, worktree: bool, stale_ok: bool, catch_up: bool, debug: bool) -> Answer:
     codebase, options = open_for_reading(call, stale_ok=stale_ok, catch_up=catch_up, debug=debug)
     path, first, last = split_range(file)
-    data = read_file(
+    answer = read_file(
         codebase, path, options, first=first, last=last, worktree=worktree, whole=not call.as_json
     )
-    if data["status"] != "ok":
-        return render_answer(data, "")
-    bom = "\ufeff" if data["bom"] else ""
-    text = bom + data["content"] + ("\n" if data["final_newline"] else "")
-    return Answer(data, text, verbatim=True, remarks="\n".join(_remark_lines(data)))
+    if isinstance(answer, NotAnswered):
+        return render_not_answered(answer)
+    bom = "\ufeff" if answer.bom else ""
+    text = bom + answer.content + ("\n" if answer.final_newline else "")
+    return Answer(answer.to_json(), text, verbatim=True, remarks="\n".join(_remark_lines(answer)))
 
 
-def _remark_lines(data: dict[str, Any]) -> list[str]:
-    """What must be said of the text, and is not part of it."""
+def _remark_lines(answer: FileTextAnswer) -> list[str]:
+    """What must be said about the text and is not part of it."""
     remarks = []
-    if data["worktree"] != "same" and data["source"] == "index":
-        remarks.append(f"[as indexed; the working tree's file is {data['worktree']}]")
-    if not data["exact"]:
+    if answer.worktree != "same" and answer.source == "index":
+        remarks.append(f"[as indexed; the working tree's file is {answer.worktree}]")
+    if not answer.exact:
         remarks.append("[put together from indexed chunks: white space may differ]")
-    if data.get("sync_skipped"):
-        remarks.append(f"[{data['sync_skipped']}]")
+    if answer.basis.sync_skipped:
+        remarks.append(f"[{answer.basis.sync_skipped}]")
     return remarks

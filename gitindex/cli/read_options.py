@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import click
 
 from gitindex.cli import output
 from gitindex.cli.command import Answer, CommandCall
-from gitindex.ops.answers.answer_truths import Coverage, IndexFreshness, Trust, Truth
+from gitindex.ops.answers.answer_types import AnswerBasis, Miss, NotAnswered, SnapshotAnswer
 from gitindex.ops.answers.gated_read import ReadOptions
 from gitindex.ops.codebase import Codebase, open_codebase
 
@@ -47,37 +47,45 @@ def open_for_reading(
     return codebase, options
 
 
-def render_answer(data: dict[str, Any], text: str, *, empty_is_fine: bool = False) -> Answer:
-    """The answer with its freshness, coverage and trust line. An answer that found nothing has a message and fails."""
-    failed = data["status"] in _FAILURE_STATUSES
-    lines = [text or output.single_line(data.get("message", "nothing found"))]
-    if data.get("suggestions"):
-        lines.append(output.single_line(f"did you mean: {', '.join(data['suggestions'])}"))
-    if data["status"] == "ambiguous":
-        lines += [output.single_line(f"  {item['symbol_id']}") for item in data.get("candidates", ())]
-    lines += [*_stale_lines(data), "", truth_line(data)]
-    return Answer(data, "\n".join(lines), 1 if failed and not empty_is_fine else 0)
+def render_answer(answer: SnapshotAnswer, text: str, *, miss: Miss | None = None) -> Answer:
+    """The text with its freshness, coverage and trust line. An answer that found nothing has a message and fails.
+
+    A `miss` is one only when it names a place that does not exist: that nothing has a name is an answer.
+    """
+    failed = answer.status in _FAILURE_STATUSES and (miss is None or bool(miss.path))
+    lines = [text or "nothing found"]
+    if miss is not None and miss.suggestions:
+        lines.append(_suggestion_line(miss.suggestions))
+    lines += [*_stale_lines(answer.basis), "", answer.basis.truth.summary_line()]
+    return Answer(answer.to_json(), "\n".join(lines), 1 if failed else 0)
 
 
-def render_left_out(data: dict[str, Any], *counts: tuple[int, str]) -> list[str]:
+def render_not_answered(answer: NotAnswered) -> Answer:
+    lines = [output.single_line(answer.message)]
+    if answer.suggestions:
+        lines.append(_suggestion_line(answer.suggestions))
+    lines += [output.single_line(f"  {item.symbol_id}") for item in answer.candidates]
+    return render_answer(answer, "\n".join(lines))
+
+
+def render_left_out(basis: AnswerBasis, *counts: tuple[int, str]) -> list[str]:
     """The line that says what a limit left out of the answer, and how to see it."""
     parts = [f"{count:,} {noun}" for count, noun in counts if count]
     # `left_out`: the answer met its size budget before the limit.
-    remedy = "raise query.max_answer_chars in .gitindex.toml" if data.get("left_out") else "raise --limit"
+    remedy = "raise query.max_answer_chars in .gitindex.toml" if basis.left_out else "raise --limit"
     return ["", f"not shown: {', '.join(parts)}; {remedy}"] if parts else []
 
 
-def render_comments(data: dict[str, Any], comment_prefix: str) -> list[str]:
+def render_comments(basis: AnswerBasis, comment_prefix: str) -> list[str]:
     """The lines that `render_answer` adds, as comments, so that a diagram stays valid."""
-    return [f"{comment_prefix} {' '.join(line.split())}" for line in (*_stale_lines(data), truth_line(data))]
+    lines = (*_stale_lines(basis), basis.truth.summary_line())
+    return [f"{comment_prefix} {' '.join(line.split())}" for line in lines]
 
 
-def _stale_lines(data: dict[str, Any]) -> list[str]:
-    stale = ["a rebuild is running: this is the last good snapshot"] if data.get("stale") else []
-    return stale + ([data["sync_skipped"]] if data.get("sync_skipped") else [])
+def _suggestion_line(suggestions: Sequence[str]) -> str:
+    return output.single_line(f"did you mean: {', '.join(suggestions)}")
 
 
-def truth_line(data: dict[str, Any]) -> str:
-    return Truth(
-        IndexFreshness(**data["freshness"]), Coverage(**data["coverage"]), Trust(**data["trust"])
-    ).summary_line()
+def _stale_lines(basis: AnswerBasis) -> list[str]:
+    stale = ["a rebuild is running: this is the last good snapshot"] if basis.stale else []
+    return stale + ([basis.sync_skipped] if basis.sync_skipped else [])

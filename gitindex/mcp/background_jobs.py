@@ -29,7 +29,7 @@ class RebuildJob:
     def to_json(self) -> dict[str, Any]:
         result = "running" if not self.done.is_set() else ("failed" if self.error else "done")
         error_fields = {"error": self.error} if self.error else {}
-        return {"action": self.action, "result": result, "startedAt": self.started_at, **error_fields}
+        return {"action": self.action, "result": result, "started_at": self.started_at, **error_fields}
 
 
 class RebuildJobs:

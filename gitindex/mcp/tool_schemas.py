@@ -18,7 +18,7 @@ _STALE = {
 }
 _DEBUG = {"type": "boolean", "description": "Add the completion proof to a not_ready answer."}
 _SYNC = {"type": "boolean", "description": "Sync before answering, if there is an index."}
-_READ = {"path": _PATH, "allowStale": _STALE, "sync": _SYNC, "debug": _DEBUG}
+_READ = {"path": _PATH, "allow_stale": _STALE, "sync": _SYNC, "debug": _DEBUG}
 _FILE = {
     "type": "string",
     "description": "The file, absolute or relative to the root; default: `path` itself.",
@@ -117,7 +117,7 @@ TOOLS: tuple[ToolSpec, ...] = (
     ToolSpec(
         "call_graph",
         "Callers or callees of one definition. Edges were decided by scope, import or exact facts; calls that only "
-        "share a name are listed separately as candidateEdges.",
+        "share a name are listed separately as candidate_edges.",
         {
             "symbol": {
                 "type": "string",
@@ -170,8 +170,8 @@ TOOLS: tuple[ToolSpec, ...] = (
         "Lines of a file as indexed, and whether the working tree still holds the same text.",
         {
             "file": _FILE,
-            "startLine": _integer_schema("First line, 1-based.", 1, 10_000_000),
-            "endLine": _integer_schema("Last line, inclusive.", 1, 10_000_000),
+            "start_line": _integer_schema("First line, 1-based.", 1, 10_000_000),
+            "end_line": _integer_schema("Last line, inclusive.", 1, 10_000_000),
             "worktree": {"type": "boolean", "description": "Read the working tree instead of the index."},
             **_READ,
         },

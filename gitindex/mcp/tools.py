@@ -1,8 +1,9 @@
-"""What each tool does: open the codebase, pass the gate, call one op. Thin on purpose."""
+"""Runs a tool: opens the codebase, passes the gate, calls one function of `ops`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,15 @@ from gitindex.mcp.background_jobs import RebuildJob, RebuildJobs
 from gitindex.mcp.roots import AllowedRoots
 from gitindex.ops.answers import structural_answers
 from gitindex.ops.answers.answer_budget import fit
+from gitindex.ops.answers.answer_types import SnapshotAnswer
 from gitindex.ops.answers.file_text import read_file
 from gitindex.ops.answers.gated_read import ReadOptions
-from gitindex.ops.answers.search_answer import QueryOptions, query
+from gitindex.ops.answers.search_answer import QueryAnswer, QueryOptions, fit_hits, query
 from gitindex.ops.codebase import Codebase, open_codebase
 from gitindex.ops.exact.edit_gate import read_file_states
 from gitindex.ops.maintain import index_actions
 from gitindex.ops.maintain.codebase_list import list_codebases
+from gitindex.ops.maintain.index_status import GateVerdict, status
 from gitindex.search.request import Request
 
 Arguments = Mapping[str, Any]
@@ -46,8 +49,9 @@ class Tools:
             answer = self._manage(codebase, arguments)
         else:
             self._refuse_during_rebuild(codebase, requested, arguments)
-            answer = self._read_index(name, codebase, arguments, self._read_options(requested, arguments))
-        return {"codebaseRoot": str(codebase.root), **answer}
+            options = self._read_options(requested, arguments)
+            answer = self._read_index(name, codebase, arguments, options).to_json()
+        return {"codebase_root": str(codebase.root), **answer}
 
     def _requested_path(self, arguments: Arguments) -> Path:
         path = Path(arguments.get("path", self._default)).expanduser()
@@ -70,7 +74,7 @@ class Tools:
 
     def _read_options(self, requested: Path, arguments: Arguments) -> ReadOptions:
         return ReadOptions(
-            stale_ok=arguments.get("allowStale", False),
+            stale_ok=arguments.get("allow_stale", False),
             debug=arguments.get("debug", False),
             sync=arguments.get("sync", False),
             requested=requested,
@@ -79,7 +83,7 @@ class Tools:
 
     def _read_index(
         self, name: str, codebase: Codebase, arguments: Arguments, options: ReadOptions
-    ) -> dict[str, Any]:
+    ) -> SnapshotAnswer | QueryAnswer:
         if not options.sync:
             return _READERS[name](codebase, arguments, options)
         self._require_index(codebase, options)
@@ -97,7 +101,7 @@ class Tools:
     def _refuse_during_rebuild(self, codebase: Codebase, requested: Path, arguments: Arguments) -> None:
         """A rebuild of ours counts from its first moment, before the store says so."""
         job = self.jobs.find_running(str(codebase.root))
-        if job is not None and not arguments.get("allowStale", False):
+        if job is not None and not arguments.get("allow_stale", False):
             raise gate.indexing_refusal(
                 codebase, job.progress, requested, debug=arguments.get("debug", False)
             )
@@ -106,15 +110,15 @@ class Tools:
 
     def _manage(self, codebase: Codebase, arguments: Arguments) -> dict[str, Any]:
         action = arguments["action"]
+        job = self.jobs.find_running(str(codebase.root))
+        if job is not None and action != "status":  # counts before the store says so
+            raise gate.indexing_refusal(codebase, job.progress, codebase.root)
         if action in ("reindex", "sync"):
             self._require_index(codebase)
         if action in ("create", "reindex"):
             return self._rebuild(codebase, action, wait=arguments.get("wait", False))
-        job = self.jobs.find_running(str(codebase.root))
         if action == "status":
             return self._report_status(codebase)
-        if job is not None:
-            raise gate.indexing_refusal(codebase, job.progress, codebase.root)
         try:
             return index_actions.catch_up(codebase) if action == "sync" else index_actions.clear(codebase)
         finally:
@@ -124,10 +128,11 @@ class Tools:
         indexing = gate.active_indexing(codebase.layout)
         if indexing is not None:
             raise gate.indexing_refusal(codebase, indexing, codebase.root)
-        remarks: list[str] = []
+        warnings: tuple[str, ...] = ()
         if action == "create":
-            needs_create, remarks = index_actions.needs_create(codebase)
-            if not needs_create:
+            check = index_actions.check_create(codebase)
+            warnings = check.warnings
+            if not check.needed:
                 return index_actions.answer_already_indexed(codebase)
         work = index_actions.create if action == "create" else index_actions.reindex
 
@@ -148,31 +153,38 @@ class Tools:
             "started": True,
             "state": "indexing",
             "message": f"{action} of {codebase.root} runs in the background",
-            "notes": remarks,
+            "notes": list(warnings),
             "hints": {"status": gate.lifecycle_action(codebase.root, "status")},
         }
 
     def _report_status(self, codebase: Codebase) -> dict[str, Any]:
-        answer = index_actions.status(codebase)
         job = self.jobs.find_last(str(codebase.root))
-        if job is None:
-            return answer
-        if not job.done.is_set() and answer.get("gate") != "not_ready":
+        is_running = (
+            job is not None and not job.done.is_set()
+        )  # before the store is read: the job may end meanwhile
+        answer = status(codebase)
+        verdict = answer.verdict or GateVerdict("ok")
+        if job is not None and is_running and verdict.gate != "not_ready":
+            # The job runs, but its process has not written so to the store yet.
             gate_answer = gate.indexing_refusal(codebase, job.progress, codebase.root).detail["envelope"]
             assert isinstance(gate_answer, dict)
-            copied_fields = ("status", "reason", "message", "indexing", "retryAfterMs")
-            answer |= {
-                "gate": "not_ready",
-                "state": "indexing",
-                **{name: gate_answer[name] for name in copied_fields},
-            }
-        return {**answer, "lastJob": job.to_json()}
+            verdict = replace(
+                verdict,
+                gate="not_ready",
+                reason=gate_answer["reason"],
+                message=gate_answer["message"],
+                indexing=gate_answer["indexing"],
+                retry_after_ms=gate_answer["retryAfterMs"],
+            )
+            answer = replace(answer, status="not_ready", state="indexing", verdict=verdict)
+        last_job = {"last_job": job.to_json()} if job is not None else {}
+        return {**answer.to_json(), "action": "status", **last_job}
 
 
 # -- readers --------------------------------------------------------------------------------------
 
 
-def _search(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _search(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> QueryAnswer:
     request = Request(
         query=arguments.get("query", ""),
         mode=arguments.get("mode", "hybrid"),
@@ -190,27 +202,24 @@ def _search(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> d
     query_options = QueryOptions(
         sync=options.sync, stale_ok=options.stale_ok, debug=options.debug, requested=options.requested
     )
-    answer = query(codebase, request, query_options).to_json()
-    fitted_answer = fit(answer, codebase.settings.query.max_answer_chars, ["results"])
-    cut = len(answer["results"]) - len(fitted_answer["results"])
-    return {**fitted_answer, "left_out": answer["left_out"] + cut}
+    return fit_hits(query(codebase, request, query_options), codebase.settings.query.max_answer_chars)
 
 
-def _find_symbol(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _find_symbol(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     return structural_answers.find_symbol(codebase, arguments["name"], options, arguments.get("limit", 100))
 
 
-def _find_references(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _find_references(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     return structural_answers.find_references(
         codebase, arguments["target"], options, arguments.get("limit", 500)
     )
 
 
-def _outline_file(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _outline_file(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     return structural_answers.outline(codebase, _requested_file(arguments, options), options)
 
 
-def _build_call_graph(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _build_call_graph(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     return structural_answers.call_graph(
         codebase,
         arguments["symbol"],
@@ -222,7 +231,7 @@ def _build_call_graph(codebase: Codebase, arguments: Arguments, options: ReadOpt
     )
 
 
-def _build_import_graph(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _build_import_graph(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     return structural_answers.import_graph(
         codebase,
         _requested_file(arguments, options),
@@ -232,13 +241,13 @@ def _build_import_graph(codebase: Codebase, arguments: Arguments, options: ReadO
     )
 
 
-def _build_repo_map(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _build_repo_map(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     return structural_answers.repo_map(
         codebase, options, tokens=arguments.get("tokens", 2000), focus=tuple(arguments.get("focus", ()))
     )
 
 
-def _slice_variable(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _slice_variable(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     return structural_answers.slice_variable(
         codebase,
         _requested_file(arguments, options),
@@ -249,24 +258,24 @@ def _slice_variable(codebase: Codebase, arguments: Arguments, options: ReadOptio
     )
 
 
-def _read_file(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _read_file(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     return read_file(
         codebase,
         _requested_file(arguments, options),
         options,
-        first=arguments.get("startLine", 1),
-        last=arguments.get("endLine"),
+        first=arguments.get("start_line", 1),
+        last=arguments.get("end_line"),
         worktree=arguments.get("worktree", False),
     )
 
 
-def _report_file_states(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> dict[str, Any]:
+def _report_file_states(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     files = tuple(arguments["files"]) if "files" in arguments else (_requested_file(arguments, options),)
     answer = read_file_states(codebase, files, options)
     return fit(answer, codebase.settings.query.max_answer_chars, ["files", "witnesses", "ambiguous"])
 
 
-_READERS: dict[str, Callable[[Codebase, Arguments, ReadOptions], dict[str, Any]]] = {
+_READERS: dict[str, Callable[[Codebase, Arguments, ReadOptions], SnapshotAnswer | QueryAnswer]] = {
     "search_codebase": _search,
     "find_symbol": _find_symbol,
     "find_references": _find_references,

@@ -47,8 +47,8 @@ MATRIX: dict[str, VersionRange] = {
     "lexical": VersionRange(1, 1, 1),
     "scip_facts": VersionRange(2, 2, 2),
     "control": VersionRange(1, 1, 1),
-    "query_answer": VersionRange(1, 1, 1),
-    "status_answer": VersionRange(1, 1, 1),
+    "query_answer": VersionRange(2, 2, 2),
+    "status_answer": VersionRange(2, 2, 2),
     "health_answer": VersionRange(1, 1, 1),
 }
 _ANSWERS = ("query_answer", "status_answer", "health_answer")  # JSON for programs: nothing of them is stored

@@ -1,18 +1,20 @@
-"""Who calls whom, as far as asked (QU-3, QU-4).
+"""Callers or callees of a definition, up to a depth (QU-3, QU-4).
 
-Edges are calls that a rule or exact facts decided; calls that only share a name stand apart as candidate edges, are
-never followed, and are explained in notes.
+Edges are calls that a rule or exact facts decided. Calls that only share a name are listed apart as candidate edges,
+are never followed, and a remark explains each.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from dataclasses import field as mutable_field
 
+from gitindex.model.frozen import field, frozen
+from gitindex.model.json_answer import EMBEDDED, json_key
 from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.navigate.layer import Calls, CandidateCall, Edge, Layers
-from gitindex.navigate.remarks import CallGraphRemark, render_remarks
+from gitindex.navigate.remarks import CallGraphRemark, NoteList, select_notes
 from gitindex.view.snapshot import SnapshotView
 
 CALLERS = "callers"
@@ -20,7 +22,7 @@ CALLEES = "callees"
 MAX_DEPTH = 8
 MAX_NODES = 300
 MAX_CANDIDATES = 100
-_MAX_SHOWN = 8  # candidates of one guess, names of one note
+_MAX_SHOWN = 8  # candidates of one edge, names in one remark
 
 
 @dataclass(slots=True)
@@ -30,17 +32,76 @@ class CallGraph:
     root: DefinitionSite
     direction: str
     depth: int
-    nodes: dict[str, DefinitionSite] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
-    candidates: list[CandidateCall] = field(default_factory=list)
-    remarks: list[CallGraphRemark] = field(default_factory=list)
+    nodes: dict[str, DefinitionSite] = mutable_field(default_factory=dict)
+    edges: list[Edge] = mutable_field(default_factory=list)
+    candidates: list[CandidateCall] = mutable_field(default_factory=list)
+    remarks: list[CallGraphRemark] = mutable_field(default_factory=list)
     left_out: int = 0  # edges beyond the node limit
+
+
+@frozen
+class GraphNode:
+    symbol_id: str
+    name: str
+    qualified_name: str
+    kind: str
+    path: str
+    line: int
+    end_line: int
+    precision: str
+
+
+@frozen
+class GraphEdge:
+    """A call between two nodes, by symbol id; `caller` is None for code at file level."""
+
+    caller: str | None = field(metadata=json_key("from"))
+    callee: str = field(metadata=json_key("to"))
+    path: str
+    line: int
+    column: int
+    precision: str
+    how: str
+
+
+@frozen
+class CandidateEdge:
+    """A call that only shares its name with the `candidates`, by symbol id."""
+
+    caller: str | None = field(metadata=json_key("from"))
+    name: str
+    receiver: str
+    path: str
+    line: int
+    column: int
+    candidates: tuple[str, ...]
+    candidate_count: int
+    precision: str = "text"
+
+
+@frozen
+class CallGraphSummary:
+    """A call graph as an answer shows it."""
+
+    direction: str
+    depth: int
+    root: str
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
+    candidate_edges: tuple[CandidateEdge, ...]
+    candidate_edge_count: int
+    left_out_edges: int
+    note_list: NoteList = field(metadata=EMBEDDED)
+
+    @property
+    def truncated(self) -> bool:
+        return self.left_out_edges > 0 or len(self.candidate_edges) < self.candidate_edge_count
 
 
 def build(
     layers: Layers, root: DefinitionSite, direction: str, depth: int, limit: int = MAX_NODES
 ) -> CallGraph:
-    """Breadth first from `root`, so that what is left out is what is farthest."""
+    """Breadth first from `root`, so that the node limit leaves out the farthest definitions."""
     graph = CallGraph(root, direction, depth, {root.id: root})
     queue = deque([(root, 0)])
     while queue:
@@ -65,7 +126,7 @@ def build(
 
 
 def add_file_remarks(graph: CallGraph, view: SnapshotView) -> None:
-    """Say where facts may be incomplete."""
+    """Add remarks about files whose facts may be incomplete."""
     for path in sorted(_collect_files(graph)):
         record = view.record(path)
         if record is not None and record.text_only:
@@ -86,20 +147,20 @@ def add_file_remarks(graph: CallGraph, view: SnapshotView) -> None:
             )
 
 
-def to_json(graph: CallGraph, remark_limit: int) -> dict[str, Any]:
-    shown_candidates = graph.candidates[:MAX_CANDIDATES]
-    return {
-        "direction": graph.direction,
-        "depth": graph.depth,
-        "root": graph.root.id,
-        "nodes": [_node_json(item) for item in sorted(graph.nodes.values(), key=lambda item: item.place)],
-        "edges": [_edge_json(item) for item in graph.edges],
-        "candidateEdges": [_candidate_json(item) for item in shown_candidates],
-        "candidateEdgeCount": len(graph.candidates),
-        "truncated": bool(graph.left_out) or len(shown_candidates) < len(graph.candidates),
-        "leftOutEdges": graph.left_out,
-        **render_remarks(graph.remarks, _collect_files(graph), set(graph.nodes), remark_limit),
-    }
+def summarize(graph: CallGraph, note_limit: int) -> CallGraphSummary:
+    """The graph as an answer shows it: nodes by place, at most `MAX_CANDIDATES` candidate edges."""
+    nodes = sorted(graph.nodes.values(), key=lambda item: item.place)
+    return CallGraphSummary(
+        direction=graph.direction,
+        depth=graph.depth,
+        root=graph.root.id,
+        nodes=tuple(_make_node(item) for item in nodes),
+        edges=tuple(_make_edge(item) for item in graph.edges),
+        candidate_edges=tuple(_make_candidate_edge(item) for item in graph.candidates[:MAX_CANDIDATES]),
+        candidate_edge_count=len(graph.candidates),
+        left_out_edges=graph.left_out,
+        note_list=select_notes(graph.remarks, _collect_files(graph), set(graph.nodes), note_limit),
+    )
 
 
 def _collect_files(graph: CallGraph) -> set[str]:
@@ -134,40 +195,39 @@ def _add_call_remarks(graph: CallGraph, definition: DefinitionSite, calls: Calls
         )
 
 
-def _node_json(item: DefinitionSite) -> dict[str, Any]:
-    return {
-        "symbolId": item.id,
-        "name": item.name,
-        "qualified_name": item.qualified_name,
-        "kind": item.kind,
-        "path": item.path,
-        "line": item.line,
-        "end_line": item.end_line,
-        "precision": item.layer,
-    }
+def _make_node(item: DefinitionSite) -> GraphNode:
+    return GraphNode(
+        symbol_id=item.id,
+        name=item.name,
+        qualified_name=item.qualified_name,
+        kind=item.kind,
+        path=item.path,
+        line=item.line,
+        end_line=item.end_line,
+        precision=item.layer,
+    )
 
 
-def _edge_json(edge: Edge) -> dict[str, Any]:
-    return {
-        "from": edge.caller.id if edge.caller else None,
-        "to": edge.callee.id,
-        "path": edge.path,
-        "line": edge.line,
-        "column": edge.column,
-        "precision": edge.precision,
-        "how": edge.how,
-    }
+def _make_edge(edge: Edge) -> GraphEdge:
+    return GraphEdge(
+        caller=edge.caller.id if edge.caller else None,
+        callee=edge.callee.id,
+        path=edge.path,
+        line=edge.line,
+        column=edge.column,
+        precision=edge.precision,
+        how=edge.how,
+    )
 
 
-def _candidate_json(candidate: CandidateCall) -> dict[str, Any]:
-    return {
-        "from": candidate.caller.id if candidate.caller else None,
-        "name": candidate.name,
-        "receiver": candidate.receiver,
-        "path": candidate.path,
-        "line": candidate.line,
-        "column": candidate.column,
-        "precision": "text",
-        "candidates": [item.id for item in candidate.definitions[:_MAX_SHOWN]],
-        "candidateCount": len(candidate.definitions),
-    }
+def _make_candidate_edge(call: CandidateCall) -> CandidateEdge:
+    return CandidateEdge(
+        caller=call.caller.id if call.caller else None,
+        name=call.name,
+        receiver=call.receiver,
+        path=call.path,
+        line=call.line,
+        column=call.column,
+        candidates=tuple(item.id for item in call.definitions[:_MAX_SHOWN]),
+        candidate_count=len(call.definitions),
+    )

@@ -1,4 +1,4 @@
-"""What each statement of a function writes and reads, from its syntax tree. Names only: no aliases, no attributes."""
+"""The variables that each statement of a function writes and reads, by name: no aliases, no attributes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ def find_statements(language: str, data: bytes, line: int) -> list[Statement] | 
 
 
 class _StatementCollector:
-    """Reads one scope. Rows come from byte offsets: `start_point` of tree-sitter 0.26 frees what it must not."""
+    """Collects the statements of one scope.
+
+    Rows are computed from byte offsets, because reading `start_point` corrupts memory in tree-sitter 0.26.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._starts = [0, *(match.end() for match in re.finditer(b"\n", data))]
@@ -169,7 +172,7 @@ class _StatementCollector:
 
 
 def _parameter_list(function: Node) -> Node | None:
-    """In C it hangs below the declarators."""
+    """The node with the parameters; in C it is a child of the declarators."""
     node: Node | None = function
     while node is not None:
         parameters = node.child_by_field_name("parameters") or node.child_by_field_name("parameter")

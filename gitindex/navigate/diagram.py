@@ -25,7 +25,8 @@ def render_text(graph: CallGraph) -> str:
         ]
     if len(graph.candidates) > _SHOWN_CANDIDATES:
         lines.append(
-            f"  {len(graph.candidates) - _SHOWN_CANDIDATES:,} more not shown; --format json lists up to {MAX_CANDIDATES}"
+            f"  {len(graph.candidates) - _SHOWN_CANDIDATES:,} more not shown; "
+            f"--format json lists up to {MAX_CANDIDATES}"
         )
     if graph.left_out:
         lines += [

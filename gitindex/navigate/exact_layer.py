@@ -1,4 +1,4 @@
-"""The semantic layer: definitions, references and calls from imported documents, for files they are exact for (SE-8).
+"""The exact layer: definitions, references and calls from imported documents, in files they are exact for (SE-8).
 
 What the indexer does not know of a covered file (an unresolved name, a kind of definition it has no symbol for) is
 answered by the layer below and keeps its label. An occurrence that its own text contradicts is never exact (SE-7).
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from gitindex.navigate import fact_queries
 from gitindex.navigate.fact_queries import CallSite, DefinitionSite, language_family
-from gitindex.navigate.imported_documents import EXACT_PRECISION, ExactFacts, SymbolKey, is_exact
-from gitindex.navigate.layer import Calls, Edge, PathFilter, Reference, References
+from gitindex.navigate.imported_documents import EXACT_PRECISION, ExactFacts, Hover, SymbolKey, is_exact
+from gitindex.navigate.layer import Calls, Edge, PathFilter, Place, Reference, References
 from gitindex.navigate.syntactic_layer import SYNTACTIC, TEXT, SyntacticLayer
 from gitindex.navigate.text import Texts
 from gitindex.scip.fact_postings import DEMOTED, EXACT, IMPORT, QUALITY_SHIFT
@@ -20,7 +20,6 @@ from gitindex.semantic.edges import DocumentRows, find_call_edges
 from gitindex.view.exact_facts import SymbolPosition
 from gitindex.view.snapshot import SnapshotView
 
-Place = tuple[str, int, int]
 _IMPLEMENTATION = 2  # describe.IMPLEMENTATION, without its imports
 _IMPORT_LINE = re.compile(r"\s*(?:import|from|use|export\b.*\bfrom|#include)\b|.*\brequire\(")
 _MAX_TEXTS = 500  # references beyond are not shown, so their lines are not read
@@ -77,15 +76,15 @@ class ExactLayer:
             return item._replace(layer=EXACT_PRECISION)
         return item
 
-    def hover(self, path: str, line: int, column: int) -> dict[str, str] | None:
-        """What the indexer says of the name at a position, here or in another package."""
+    def hover(self, path: str, line: int, column: int) -> Hover | None:
+        """What the indexer says about the name at a position, here or in another package."""
         if not self.covers(path):
             return None
         descriptions = (self.exact.describe_symbol(symbol) for symbol in self.symbols_at(path, line, column))
         return next((item for item in descriptions if item), None)
 
     def find_implementations(self, definition: DefinitionSite) -> list[DefinitionSite]:
-        """What implements or overrides it, by the indexer's own word."""
+        """What implements or overrides it, as the indexer recorded it."""
         definitions = [
             item
             for symbol in self.symbols_of(definition)
@@ -134,12 +133,16 @@ class ExactLayer:
             item.name: language_family(item.language) for item in targets if symbols_by_place[item.place]
         }
         sites = {_site_place(site) for name in names for site in fact_queries.calls_named(self._view, name)}
-        found = {item[:3]: item for symbol in symbols for item in self.exact.find_references(symbol)}
-        ordered = sorted(found.values())
+        occurrences = {
+            (item.path, item.line, item.column): item
+            for symbol in symbols
+            for item in self.exact.find_references(symbol)
+        }
+        ordered = sorted(occurrences.values())
         self._texts.load(dict.fromkeys(item[0] for item in ordered[:_MAX_TEXTS]))
         for number, item in enumerate(ordered):
             self._add_reference(answer, item, sites, with_text=number < _MAX_TEXTS)
-        places = set(found) | {item.place for item in targets}
+        places = set(occurrences) | {item.place for item in targets}
         for name, kin in names.items():
             answer.candidates += self._find_unresolved(name, kin, places)
         return answer
@@ -271,7 +274,7 @@ class ExactLayer:
 
 
 def _as_syntactic(item: DefinitionSite) -> DefinitionSite:
-    """As the layer below knows it."""
+    """The same definition with syntactic precision."""
     return item._replace(layer=SYNTACTIC)
 
 

@@ -1,4 +1,4 @@
-"""Questions to the facts of a snapshot, as values. Everything navigation knows comes through here and the view."""
+"""Queries to the facts of a snapshot, with values as results. Navigation reads facts only here and through the view."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class IdentifierPositions(NamedTuple):
 
 
 def language_family(language: str) -> str:
-    """Languages that can name each other's definitions."""
+    """The family of a language: languages of one family can refer to each other's definitions."""
     return _FAMILIES.get(language, language)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from gitindex.model.frozen import field, frozen
+from gitindex.model.json_answer import json_key
 from gitindex.navigate import fact_queries
 from gitindex.navigate.fact_queries import ImportSite
 from gitindex.navigate.modules import Modules
@@ -21,6 +23,34 @@ class FileEdge(NamedTuple):
     module: str
 
 
+@frozen
+class ImportEdge:
+    """A file that imports another one, as an answer shows it."""
+
+    source: str = field(metadata=json_key("from"))
+    target: str = field(metadata=json_key("to"))
+    line: int
+    module: str
+
+
+@frozen
+class ImportGraph:
+    """Files reached from `path`; `external` are its imports that lead to no indexed file."""
+
+    path: str
+    direction: str
+    depth: int
+    files: tuple[str, ...]
+    edges: tuple[ImportEdge, ...]
+    external: tuple[str, ...]
+    left_out_edges: int
+    precision: str = "syntactic"
+
+    @property
+    def truncated(self) -> bool:
+        return self.left_out_edges > 0
+
+
 def resolve_imports(view: SnapshotView) -> tuple[list[FileEdge], list[ImportSite]]:
     """Imports that lead to files of the codebase, and those that lead outside or nowhere."""
     modules = Modules(fact_queries.read_languages(view))
@@ -34,7 +64,7 @@ def resolve_imports(view: SnapshotView) -> tuple[list[FileEdge], list[ImportSite
     return inside, outside
 
 
-def build_graph(view: SnapshotView, path: str, direction: str, depth: int, limit: int) -> dict[str, Any]:
+def build_graph(view: SnapshotView, path: str, direction: str, depth: int, limit: int) -> ImportGraph:
     """Files reached from `path`, breadth first."""
     inside, outside = resolve_imports(view)
     edges_by_file: dict[str, list[FileEdge]] = defaultdict(list)
@@ -58,17 +88,12 @@ def build_graph(view: SnapshotView, path: str, direction: str, depth: int, limit
                 queue.append(neighbour)
             reached_edges.append(edge)
     external = sorted({site.module for site in outside if site.path == path}) if direction == IMPORTS else []
-    return {
-        "path": path,
-        "direction": direction,
-        "depth": depth,
-        "precision": "syntactic",
-        "files": sorted(nodes),
-        "edges": [
-            {"from": edge.source, "to": edge.target, "line": edge.line, "module": edge.module}
-            for edge in dict.fromkeys(reached_edges)
-        ],
-        "external": external,
-        "truncated": bool(left_out),
-        "leftOutEdges": left_out,
-    }
+    return ImportGraph(
+        path=path,
+        direction=direction,
+        depth=depth,
+        files=tuple(sorted(nodes)),
+        edges=tuple(ImportEdge(*edge) for edge in dict.fromkeys(reached_edges)),
+        external=tuple(external),
+        left_out_edges=left_out,
+    )

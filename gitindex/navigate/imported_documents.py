@@ -9,6 +9,7 @@ import textwrap
 from typing import NamedTuple
 
 from gitindex.errors import ExactFactsError
+from gitindex.model.frozen import frozen
 from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.scip import symbol_grammar
 from gitindex.scip.fact_postings import DEFINITION, EXACT, QUALITY_SHIFT, Occurrence
@@ -30,6 +31,17 @@ class SymbolKey(NamedTuple):
     @property
     def is_local(self) -> bool:
         return self.number >= 0
+
+
+@frozen
+class Hover:
+    """What an indexer says about a symbol; texts are empty where it says nothing."""
+
+    symbol: str
+    kind: str
+    name: str
+    signature: str
+    documentation: str
 
 
 class ExactDocument:
@@ -112,8 +124,8 @@ class ExactFacts:
             occurrences = list(self.scip.positions(symbol.hash))
         return [item for item in occurrences if not item.flags & DEFINITION]
 
-    def describe_symbol(self, symbol: SymbolKey) -> dict[str, str] | None:
-        """Hover text: signature and documentation, as the indexer wrote them."""
+    def describe_symbol(self, symbol: SymbolKey) -> Hover | None:
+        """Hover: signature and documentation, as the indexer wrote them."""
         from gitindex.semantic import describe
 
         name = b"" if symbol.is_local else self.scip.name(symbol.hash) or b""
@@ -123,12 +135,11 @@ class ExactFacts:
                 if document.symbol_for(row.symbol) == symbol and row.description >= 0:
                     infos = describe.parse_descriptions(self.scip.hover(path))
                     if row.description < len(infos):
-                        description = describe.describe(name, infos[row.description])
-                        return _render_hover(description._asdict(), name)
+                        return _make_hover(name, *describe.describe(name, infos[row.description]))
         stored = None if symbol.is_local else self.scip.external_hover(symbol.hash)
         if stored is None:
-            return _render_hover({}, name) if name else None
-        return _render_hover(describe.unpack_external(stored)._asdict(), name)
+            return _make_hover(name) if name else None
+        return _make_hover(name, *describe.unpack_external(stored))
 
     def synthesize_definition(
         self, symbol: SymbolKey, place: tuple[str, int, int], language: str
@@ -195,10 +206,15 @@ def parse_descriptors(name: bytes) -> tuple[symbol_grammar.Descriptor, ...]:
     return parsed.descriptors if isinstance(parsed, symbol_grammar.GlobalSymbol) else ()
 
 
-def _render_hover(fields: dict[str, str], name: bytes) -> dict[str, str]:
-    hover = {"symbol": name.decode("utf-8", "replace"), **fields}
-    if "documentation" in fields:
-        # Docstrings come with the indentation of the source on every line but the first.
-        first, newline, rest = fields["documentation"].partition("\n")
-        hover["documentation"] = first + newline + textwrap.dedent(rest)
-    return hover
+def _make_hover(
+    symbol: bytes, kind: str = "", name: str = "", signature: str = "", documentation: str = ""
+) -> Hover:
+    # Docstrings come indented as they stand in the source, except for their first line.
+    first, newline, rest = documentation.partition("\n")
+    return Hover(
+        symbol=symbol.decode("utf-8", "replace"),
+        kind=kind,
+        name=name,
+        signature=signature,
+        documentation=first + newline + textwrap.dedent(rest),
+    )

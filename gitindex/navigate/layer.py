@@ -1,8 +1,8 @@
-"""The seam between kinds of knowledge: each layer answers for the files it covers, the most exact one first.
+"""Combines layers: each file is answered by the most exact layer that covers it.
 
 A layer is a source of definitions, references and calls with one precision. The syntactic layer covers every
 indexed file; a semantic layer covers the files whose imported facts are clean. A file is answered for by the first
-layer that covers it and by no other, so lists of one precision never hold guesses of another (QU-3).
+layer that covers it and by no other, so a list of one precision never holds candidates of another (QU-3).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from gitindex.navigate.fact_queries import DefinitionSite
 
 PathFilter = Callable[[str], bool]
+Place = tuple[str, int, int]  # path, line, column
 
 
 class Reference(NamedTuple):
@@ -25,6 +26,10 @@ class Reference(NamedTuple):
     precision: str  # semantic | syntactic, or text: only the name agrees
     how: str  # the rule that tied it to the definition
     text: str = ""  # the source line
+
+    @property
+    def place(self) -> Place:
+        return self.path, self.line, self.column
 
 
 class Edge(NamedTuple):
@@ -38,6 +43,10 @@ class Edge(NamedTuple):
     precision: str
     how: str
 
+    @property
+    def place(self) -> Place:
+        return self.path, self.line, self.column
+
 
 class CandidateCall(NamedTuple):
     """A call that no rule decides: definitions that have the name, nothing more."""
@@ -49,6 +58,10 @@ class CandidateCall(NamedTuple):
     line: int
     column: int
     definitions: tuple[DefinitionSite, ...]
+
+    @property
+    def place(self) -> Place:
+        return self.path, self.line, self.column
 
 
 @dataclass(slots=True)
@@ -63,7 +76,7 @@ class References:
 class Calls:
     edges: list[Edge] = field(default_factory=list)
     candidates: list[CandidateCall] = field(default_factory=list)
-    external: dict[str, int] = field(default_factory=dict)  # names nobody defines here
+    external: dict[str, int] = field(default_factory=dict)  # names without a definition here, and how often
 
 
 class Layer(Protocol):
@@ -80,7 +93,7 @@ class Layer(Protocol):
         """What the identifier at a position stands for; empty when the layer cannot say."""
 
     def find_references(self, targets: Sequence[DefinitionSite], within: PathFilter) -> References:
-        """In files that `within` accepts: others are another layer's to judge."""
+        """Only in files that `within` accepts; other layers answer for the rest."""
 
     def calls_from(self, definition: DefinitionSite) -> Calls: ...
 
@@ -117,8 +130,8 @@ class Layers:
             answer = layer.find_references(targets, partial(self._answers_for, number))
             joined.proven += [item for item in answer.proven if self._answers_for(number, item.path)]
             joined.candidates += [item for item in answer.candidates if self._answers_for(number, item.path)]
-        joined.proven.sort(key=lambda item: item[:3])
-        joined.candidates.sort(key=lambda item: item[:3])
+        joined.proven.sort(key=lambda item: item.place)
+        joined.candidates.sort(key=lambda item: item.place)
         return joined
 
     def calls_from(self, definition: DefinitionSite) -> Calls:
@@ -133,8 +146,8 @@ class Layers:
             answer = layer.calls_to(definition)
             joined.edges += [item for item in answer.edges if self._answers_for(number, item.path)]
             joined.candidates += [item for item in answer.candidates if self._answers_for(number, item.path)]
-        joined.edges.sort(key=lambda item: item[2:5])
-        joined.candidates.sort(key=lambda item: item[3:6])
+        joined.edges.sort(key=lambda item: item.place)
+        joined.candidates.sort(key=lambda item: item.place)
         return joined
 
     def _answers_for(self, number: int, path: str) -> bool:
@@ -143,7 +156,7 @@ class Layers:
 
 
 def _deduplicate(definitions: Iterable[DefinitionSite]) -> list[DefinitionSite]:
-    by_place: dict[tuple[str, int, int], DefinitionSite] = {}
+    by_place: dict[Place, DefinitionSite] = {}
     for item in definitions:
         by_place.setdefault(item.place, item)
     return sorted(by_place.values(), key=lambda item: item.place)

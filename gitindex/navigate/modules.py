@@ -1,8 +1,8 @@
-"""Which files an import means, guessed from paths alone: each language's habits, no build system asked.
+"""Which files an import means, by paths and the conventions of each language; no build system is asked.
 
-A spelling becomes a list of candidate paths, best first. A candidate names either one exact path or the end of one
-(the source root is not known; a Python package is none). The first candidate that exists wins; among several files with
-the same end, those nearest to the importing file do.
+An import becomes a list of path patterns, best first. A pattern is either an exact path or the end of one (the source
+root is not known; a Python package is none). The first pattern that a file matches wins; of several files with the same
+end, those nearest to the importing file do.
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ _TOLERANCE = 1e-9
 def pagerank(
     nodes: Sequence[str], weights: Mapping[tuple[str, str], float], start: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """Rank of every node; ranks add up to 1. `start` says where a walk begins anew (default: anywhere).
+    """Rank of every node; ranks add up to 1. `start` weighs the nodes where a walk restarts (default: all alike).
 
-    A node whose weights add up to less than 1 keeps its walkers only so far: a single faint edge is no highway.
+    Out-weights of a node that add up to less than 1 are not scaled up: the remainder goes back to `start`, as the rank
+    of a node without edges does. A single weak edge therefore passes on little.
     """
     import numpy as np
 
@@ -27,9 +28,9 @@ def pagerank(
     strength = np.array([item[2] for item in ordered], dtype=np.float64)
     size = len(nodes)
     out = np.bincount(sources, strength, size) if ordered else np.zeros(size)
-    total = np.maximum(out, 1.0)
+    total = np.maximum(out, 1.0)  # per node; below 1 nothing is scaled up
     fraction = strength / total[sources] if ordered else strength
-    dangling = 1 - out / total
+    dangling = 1 - out / total  # per node, the part of its rank that no edge carries on
     base = np.array([max(start.get(name, 0.0), 0.0) if start else 1.0 for name in nodes], dtype=np.float64)
     base = base / base.sum() if base.sum() else np.full(size, 1 / size)
     rank = base.copy()

@@ -1,4 +1,4 @@
-"""What a person types to mean a place or a definition."""
+"""Parses what a person types for a place or a definition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ID = re.compile(r"(.+)#(.+):(\d{1,9})")
 
 
 class Position(NamedTuple):
-    """1-based, as everywhere."""
+    """Line and column count from 1."""
 
     path: str
     line: int

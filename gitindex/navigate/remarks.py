@@ -1,10 +1,16 @@
-"""Notes of a call graph: only what concerns the answer, in one order, never more than asked for (QU-4)."""
+"""Remarks about a call graph: only those that concern the answer, in one order, at most as many as asked for (QU-4).
+
+The JSON calls them notes, and a source document fixes the names of their fields (docs/sources.md, document 001).
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from gitindex.model.frozen import field, frozen
+from gitindex.model.json_answer import json_key
 
 WARNING = "CALL_GRAPH_NOTES_TRUNCATED"
 LIMIT = 50
@@ -21,21 +27,34 @@ class CallGraphRemark(NamedTuple):
     def detail_hash(self) -> str:
         return hashlib.sha256(self.detail.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "type": self.type,
-            "file": self.file,
-            "symbolId": self.symbol_id,
-            "startLine": self.start_line,
-            "detail": self.detail,
-            "detailHash": self.detail_hash,
-        }
+
+@frozen
+class Note:
+    """A remark as an answer lists it."""
+
+    type: str
+    file: str
+    symbol_id: str | None = field(metadata=json_key("symbolId"))
+    start_line: int | None = field(metadata=json_key("startLine"))
+    detail: str
+    detail_hash: str = field(metadata=json_key("detailHash"))
 
 
-def render_remarks(
+@frozen
+class NoteList:
+    """The notes of an answer, and how many of all there are."""
+
+    notes: tuple[Note, ...]
+    truncated: bool = field(metadata=json_key("notesTruncated"))
+    total_count: int = field(metadata=json_key("totalNoteCount"))
+    returned_count: int = field(metadata=json_key("returnedNoteCount"))
+    warnings: tuple[str, ...]
+
+
+def select_notes(
     remarks: Iterable[CallGraphRemark], files: set[str], symbols: set[str], limit: int = LIMIT
-) -> dict[str, Any]:
-    """The notes fields of an answer about these files and symbols."""
+) -> NoteList:
+    """The notes of an answer about these files and symbols."""
     relevant = {
         remark
         for remark in remarks
@@ -44,13 +63,24 @@ def render_remarks(
     ordered = sorted(relevant, key=_sort_key)
     returned = ordered[: max(limit, 0)]
     is_truncated = len(returned) < len(ordered)
-    return {
-        "notes": [note.to_json() for note in returned],
-        "notesTruncated": is_truncated,
-        "totalNoteCount": len(ordered),
-        "returnedNoteCount": len(returned),
-        "warnings": [WARNING] if is_truncated else [],
-    }
+    return NoteList(
+        notes=tuple(_make_note(remark) for remark in returned),
+        truncated=is_truncated,
+        total_count=len(ordered),
+        returned_count=len(returned),
+        warnings=(WARNING,) if is_truncated else (),
+    )
+
+
+def _make_note(remark: CallGraphRemark) -> Note:
+    return Note(
+        type=remark.type,
+        file=remark.file,
+        symbol_id=remark.symbol_id,
+        start_line=remark.start_line,
+        detail=remark.detail,
+        detail_hash=remark.detail_hash,
+    )
 
 
 def _sort_key(remark: CallGraphRemark) -> tuple[str, str, bool, str, bool, int, str]:

@@ -1,7 +1,7 @@
-"""A map of the codebase within a token budget: the definitions that the rest leans on most (QU-3).
+"""A map of the codebase within a token budget: the definitions that are used most (QU-3).
 
 Files point at the files that define the names they use and import; a rare name is a strong hint, one that half the
-codebase defines is none. PageRank of that graph ranks files, and each file's rank flows on to the definitions it uses.
+codebase defines is ignored. PageRank of that graph ranks the files; the rank of a file goes to the definitions it uses.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gitindex.model.foreign import escape_line
+from gitindex.model.frozen import field, frozen
+from gitindex.model.json_answer import json_key
 from gitindex.navigate import file_imports
 from gitindex.navigate.fact_queries import (
     CALLABLES,
@@ -24,11 +26,11 @@ from gitindex.navigate.pagerank import pagerank
 from gitindex.view.snapshot import SnapshotView
 
 DEFAULT_TOKENS = 2000
-_CHARS_PER_TOKEN = 4  # rough, and on the safe side for code
+_CHARS_PER_TOKEN = 4  # an estimate
 _MIN_NAME_LENGTH = 3
 _MAX_DEFINERS = 12
 _MEMBER_WEIGHT = 0.2
-_UNIMPORTED_MEMBER_WEIGHT = 0.02  # a member reached through a value: only the name speaks for it
+_UNIMPORTED_MEMBER_WEIGHT = 0.02  # a member reached through a value: matched by name only
 _PRIVATE_WEIGHT = 0.1
 # Languages whose imports `modules` can follow: a name that was not imported means something else.
 _IMPORTING = frozenset(
@@ -42,44 +44,71 @@ class _RankedDefinition(NamedTuple):
     score: float
 
 
+@frozen
+class MapSymbol:
+    """A definition of the map; `name` is its qualified name."""
+
+    name: str
+    kind: str
+    line: int
+    signature: str
+
+
+@frozen
+class MapFile:
+    path: str
+    rank: float
+    symbols: tuple[MapSymbol, ...]
+
+
+@frozen
+class OmittedCounts:
+    """What the token budget kept out of the map."""
+
+    files: int
+    symbols: int
+
+
+@frozen
+class RepoMap:
+    budget_tokens: int
+    tokens: int
+    files: tuple[MapFile, ...]
+    omitted: OmittedCounts
+    text: str = field(metadata=json_key("map"))
+    precision: str = "syntactic"
+
+    @property
+    def truncated(self) -> bool:
+        return self.omitted.symbols > 0
+
+
 def count_tokens(text: str) -> int:
     return math.ceil(len(text) / _CHARS_PER_TOKEN)
 
 
-def build_repo_map(view: SnapshotView, budget: int, focus: Sequence[str] = ()) -> dict[str, Any]:
+def build_repo_map(view: SnapshotView, budget: int, focus: Sequence[str] = ()) -> RepoMap:
     """The map as text and as values. `focus` paths draw the map towards what they use."""
     definitions = _select_definitions(view)
     ranked, files = _rank(view, definitions, focus)
     selected = _fit_budget(ranked, files, budget)
     text = _render(selected, files)
     groups = _group_by_file(selected, files)
-    return {
-        "budget_tokens": budget,
-        "tokens": count_tokens(text),
-        "precision": "syntactic",
-        "files": [
-            {
-                "path": path,
-                "rank": round(files.get(path, 0.0), 6),
-                "symbols": [
-                    {
-                        "name": item.qualified_name,
-                        "kind": item.kind,
-                        "line": item.line,
-                        "signature": item.signature,
-                    }
-                    for item in items
-                ],
-            }
-            for path, items in groups
-        ],
-        "omitted": {
-            "files": len({item.definition.path for item in ranked}) - len(groups),
-            "symbols": len(ranked) - len(selected),
-        },
-        "truncated": len(selected) < len(ranked),
-        "map": text,
-    }
+    return RepoMap(
+        budget_tokens=budget,
+        tokens=count_tokens(text),
+        files=tuple(_make_file(path, files.get(path, 0.0), items) for path, items in groups),
+        omitted=OmittedCounts(
+            files=len({item.definition.path for item in ranked}) - len(groups),
+            symbols=len(ranked) - len(selected),
+        ),
+        text=text,
+    )
+
+
+def _make_file(path: str, rank: float, items: Sequence[DefinitionSite]) -> MapFile:
+    symbols = (MapSymbol(item.qualified_name, item.kind, item.line, item.signature) for item in items)
+    return MapFile(path, round(rank, 6), tuple(symbols))
 
 
 def _select_definitions(view: SnapshotView) -> list[DefinitionSite]:
@@ -130,7 +159,7 @@ def _rank(
 
 
 class _UseWeights:
-    """How much a shared name says: much when the file imports the definer, little when it could not know it."""
+    """Weight of a name match: high when the file imports the defining file, low or zero when it does not."""
 
     def __init__(self, view: SnapshotView) -> None:
         self._imported: dict[str, set[str]] = defaultdict(set)
@@ -150,7 +179,7 @@ class _UseWeights:
 def _fit_budget(
     ranked: list[_RankedDefinition], files: dict[str, float], budget: int
 ) -> list[_RankedDefinition]:
-    """As many of the best as fit: the text grows with each, so halve the interval."""
+    """The best definitions that fit, by binary search: the text grows with every definition."""
     low, high = 0, len(ranked)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,7 +1,7 @@
 """Ties a name in a file to the definition it stands for, by rules of scope and import alone.
 
-A rule either decides or stays silent; when none decides, the answer is a guess and says so. A name that is merely
-unique is not decided: most invented call edges of name matchers come from that shortcut.
+A rule decides when it yields exactly one definition; any other result is marked undecided (`sure=False`). That only one
+definition has a name decides nothing: most false call edges of name matchers come from that shortcut.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class FileScope(NamedTuple):
 
 
 class Resolver:
-    """Answers for one snapshot; remembers what it read."""
+    """Resolves names of one snapshot; caches what it reads."""
 
     def __init__(self, view: SnapshotView) -> None:
         self._view = view
@@ -305,7 +305,7 @@ class Resolver:
                 return members
         return []
 
-    # -- guesses -------------------------------------------------------------------------------
+    # -- candidates by name -------------------------------------------------------------------------------
 
     def _same_name_definitions(self, file: FileScope, name: str, receiver: str) -> tuple[DefinitionSite, ...]:
         family_name = language_family(file.language)

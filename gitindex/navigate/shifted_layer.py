@@ -1,7 +1,7 @@
-"""The shifted layer: what was exact for an earlier content of a file, moved along with the lines that did not change.
+"""The shifted layer: exact facts about an earlier content of a file, moved along with the lines that did not change.
 
-Safe only as far as a line goes: it still says the same, what surrounds it may not. So these answers are labelled
-syntactic (`how: shifted`), never exact (SE-8). Changed lines, definitions and calls are the layer below's to answer.
+An unchanged line keeps its text, but what it refers to may have changed. So these answers are labelled syntactic
+(`how: shifted`), never exact (SE-8). The layer below answers for changed lines, definitions and calls.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gitindex.view.snapshot import SnapshotView
 
 SHIFTED = "shifted"
 _MAX_LINES = 20_000  # a diff of longer files costs more than it is worth
-_MAX_FILES = 100  # of one answer: after a jump to another branch syntax is quicker and as good
-_MIN_UNCHANGED = 0.5  # of the lines: beyond, it is another file
+_MAX_FILES = 100  # in one answer: after a switch to another branch the syntactic layer is quicker and as good
+_MIN_UNCHANGED = 0.5  # fraction of lines; with fewer it counts as another file
 
 
 class ShiftedLayer:

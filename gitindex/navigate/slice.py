@@ -7,9 +7,10 @@ between; a loop also carries writes back to its start. So a slice may hold a sta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 from gitindex.extract import file_limits, sandbox
+from gitindex.model.frozen import frozen
 from gitindex.navigate.dataflow import Statement, find_statements
 
 BACKWARD = "backward"
@@ -17,25 +18,51 @@ FORWARD = "forward"
 BOTH = "both"
 
 
-def slice_lines(language: str, text: str, line: int, name: str, direction: str) -> dict[str, Any] | None:
-    """The slice as values; None when the language has no grammar. An unknown name gives no lines.
+class SliceLine(NamedTuple):
+    """A statement of the slice; `text` is its first line."""
+
+    line: int
+    end_line: int
+    roles: tuple[str, ...]  # criterion | definition | control | use
+    writes: tuple[str, ...]
+    reads: tuple[str, ...]
+    text: str
+
+
+@frozen
+class VariableSlice:
+    name: str
+    line: int
+    direction: str
+    lines: tuple[SliceLine, ...]
+    precision: str = "syntactic"
+
+
+def slice_lines(language: str, text: str, line: int, name: str, direction: str) -> VariableSlice | None:
+    """The slice of a variable at a line; None when the language has no grammar. An unknown name gives no lines.
 
     Raises SandboxDied when the file takes more time or memory than a file may (EL-8).
     """
     with sandbox.borrow_sandbox() as box:
-        [result] = box.stream(__name__, "compute", language, text, line, name, direction)
-    return result  # type: ignore[no-any-return]
+        [rows] = box.stream(__name__, "compute", language, text, line, name, direction)
+    if rows is None:
+        return None
+    return VariableSlice(name, line, direction, tuple(SliceLine(*row) for row in rows))
 
 
 def compute(
     language: str, text: str, line: int, name: str, direction: str
-) -> Iterator[dict[str, Any] | None]:
-    """`slice_lines` where it may end its process: in a sandbox."""
+) -> Iterator[list[tuple[object, ...]] | None]:
+    """The statements of a slice, computed in a sandbox: a parser that crashes ends no other process.
+
+    Yields plain tuples, because only those pass the pipe between the processes.
+    """
     with file_limits.enforce_limits(len(text)):
-        yield _compute_slice(language, text, line, name, direction)
+        lines = _compute_slice(language, text, line, name, direction)
+        yield None if lines is None else [tuple(item) for item in lines]
 
 
-def _compute_slice(language: str, text: str, line: int, name: str, direction: str) -> dict[str, Any] | None:
+def _compute_slice(language: str, text: str, line: int, name: str, direction: str) -> list[SliceLine] | None:
     stmts = find_statements(language, text.encode("utf-8", "surrogatepass"), line)
     if stmts is None:
         return None
@@ -48,13 +75,7 @@ def _compute_slice(language: str, text: str, line: int, name: str, direction: st
         if direction in (FORWARD, BOTH):
             _mark_forward(stmts, start, name, marks)
     lines = text.split("\n")
-    return {
-        "name": name,
-        "line": line,
-        "direction": direction,
-        "precision": "syntactic",
-        "lines": [_statement_json(stmts[index], roles, lines) for index, roles in sorted(marks.items())],
-    }
+    return [_make_line(stmts[index], roles, lines) for index, roles in sorted(marks.items())]
 
 
 def _find_start(stmts: list[Statement], line: int, name: str) -> int | None:
@@ -64,7 +85,7 @@ def _find_start(stmts: list[Statement], line: int, name: str) -> int | None:
         for index, item in enumerate(stmts)
         if item.line <= line <= item.end_line and name in item.reads | item.writes
     ]
-    return max(enclosing, key=lambda at: (stmts[at].line, at), default=None)
+    return max(enclosing, key=lambda index: (stmts[index].line, index), default=None)
 
 
 def _mark_backward(stmts: list[Statement], start: int, name: str, marks: dict[int, set[str]]) -> None:
@@ -122,7 +143,7 @@ def _find_writers(stmts: list[Statement], target: int, name: str) -> list[int]:
 
 
 def _dominates(stmts: list[Statement], writer: int, target: int) -> bool:
-    """Does every way to `target` pass `writer`? So it does when all heads around `writer` also stand around `target`."""
+    """Does every way to `target` pass `writer`? Yes, if every head around `writer` is also around `target`."""
     return set(_enclosing_heads(stmts, writer)) <= {*_enclosing_heads(stmts, target), target}
 
 
@@ -164,12 +185,12 @@ def _find_origins(stmts: list[Statement], user: int, name: str, start: int) -> l
     return sources
 
 
-def _statement_json(item: Statement, roles: set[str], lines: list[str]) -> dict[str, Any]:
-    return {
-        "line": item.line,
-        "end_line": item.end_line,
-        "roles": sorted(roles),
-        "writes": sorted(item.writes),
-        "reads": sorted(item.reads),
-        "text": lines[item.line - 1] if item.line <= len(lines) else "",
-    }
+def _make_line(item: Statement, roles: set[str], lines: list[str]) -> SliceLine:
+    return SliceLine(
+        line=item.line,
+        end_line=item.end_line,
+        roles=tuple(sorted(roles)),
+        writes=tuple(sorted(item.writes)),
+        reads=tuple(sorted(item.reads)),
+        text=lines[item.line - 1] if item.line <= len(lines) else "",
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
 
+from gitindex.model.frozen import frozen
 from gitindex.navigate import fact_queries, place_syntax
 from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.navigate.layer import Layers
@@ -12,6 +12,24 @@ from gitindex.view.snapshot import SnapshotView
 
 _SUGGESTED = 5
 _SCANNED = 2000
+
+
+@frozen
+class SymbolEntry:
+    """A definition as an answer lists it."""
+
+    name: str
+    qualified_name: str
+    kind: str
+    path: str
+    line: int
+    column: int
+    end_line: int
+    signature: str
+    doc: str
+    language: str
+    precision: str
+    symbol_id: str
 
 
 def find(layers: Layers, text: str) -> list[DefinitionSite]:
@@ -37,22 +55,21 @@ def suggest_names(view: SnapshotView, name: str) -> list[str]:
     return []
 
 
-def to_json(item: DefinitionSite) -> dict[str, Any]:
-    return {
-        "name": item.name,
-        "qualified_name": item.qualified_name,
-        "kind": item.kind,
-        "path": item.path,
-        "line": item.line,
-        "column": item.column,
-        "end_line": item.end_line,
-        "signature": item.signature,
-        "doc": item.doc,
-        "language": item.language,
-        "layer": item.layer,
-        "precision": item.layer,
-        "symbol_id": item.id,
-    }
+def make_entry(item: DefinitionSite) -> SymbolEntry:
+    return SymbolEntry(
+        name=item.name,
+        qualified_name=item.qualified_name,
+        kind=item.kind,
+        path=item.path,
+        line=item.line,
+        column=item.column,
+        end_line=item.end_line,
+        signature=item.signature,
+        doc=item.doc,
+        language=item.language,
+        precision=item.layer,
+        symbol_id=item.id,
+    )
 
 
 def _kind_rank(kind: str) -> int:

@@ -8,15 +8,14 @@ from itertools import chain
 
 from gitindex.navigate import fact_queries
 from gitindex.navigate.fact_queries import CallSite, DefinitionSite, language_family
-from gitindex.navigate.layer import Calls, CandidateCall, Edge, PathFilter, Reference, References
+from gitindex.navigate.layer import Calls, CandidateCall, Edge, PathFilter, Place, Reference, References
 from gitindex.navigate.resolve import Resolution, Resolver
 from gitindex.navigate.text import Texts
 from gitindex.view.snapshot import SnapshotView
 
-Place = tuple[str, int, int]
 SYNTACTIC = "syntactic"
 TEXT = "text"
-_MAX_SITES = 20_000  # of one name; beyond that an answer is no help to anybody
+_MAX_SITES = 20_000  # occurrences of one name that are resolved; the rest is left out
 _NAME = re.compile(r"[\w$@]+[?!]?")
 _RECEIVER = re.compile(r"([\w$@\])]+(?:\s*(?:\.|::|->|\?\.)\s*[\w$]+)*)\s*(?:\.|::|->|\?\.)\s*$")
 
@@ -100,13 +99,15 @@ class SyntacticLayer:
         sites_left = _MAX_SITES
         for item in occurrences:
             for line, column in item.positions[: max(sites_left, 0)]:
-                if (item.path, line, column) not in definition_places:
-                    self._add_reference(answer, item.path, spelling, line, column, target_places)
+                place = (item.path, line, column)
+                if place not in definition_places:
+                    self._add_reference(answer, spelling, place, target_places)
             sites_left -= len(item.positions)
 
     def _add_reference(
-        self, answer: References, path: str, spelling: str, line: int, column: int, target_places: set[Place]
+        self, answer: References, spelling: str, place: Place, target_places: set[Place]
     ) -> None:
+        path, line, column = place
         role, resolution = self._classify(path, spelling, line, column)
         text = self._texts.line(path, line).strip()[:200]
         matches_target = any(item.place in target_places for item in resolution.targets)
@@ -178,12 +179,26 @@ class SyntacticLayer:
         if resolution.sure:
             target = resolution.targets[0]
             answer.edges.append(
-                Edge(caller, target, site.path, site.line, site.column, SYNTACTIC, resolution.how)
+                Edge(
+                    caller=caller,
+                    callee=target,
+                    path=site.path,
+                    line=site.line,
+                    column=site.column,
+                    precision=SYNTACTIC,
+                    how=resolution.how,
+                )
             )
         elif resolution.targets:
             answer.candidates.append(
                 CandidateCall(
-                    caller, site.callee, site.receiver, site.path, site.line, site.column, resolution.targets
+                    caller=caller,
+                    name=site.callee,
+                    receiver=site.receiver,
+                    path=site.path,
+                    line=site.line,
+                    column=site.column,
+                    definitions=resolution.targets,
                 )
             )
         else:

@@ -1,4 +1,4 @@
-"""Which codebase a path means, with its settings and its store: where every verb begins."""
+"""Resolves a path to its codebase, with settings and store. Every command starts here."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def assemble(
     mode = "shared" if shared else "single"
     ownership.check(layout, mode)
     return Codebase(
-        root,
-        repo,
-        settings,
-        fingerprint,
-        layout,
-        environment,
-        mode,
-        submodules_requested and not submodules_entered,
+        root=root,
+        repo=repo,
+        settings=settings,
+        fingerprint=fingerprint,
+        layout=layout,
+        environment=environment,
+        mode=mode,
+        submodules_refused=submodules_requested and not submodules_entered,
     )
 
 
@@ -110,18 +110,26 @@ def _enters_submodules(root: Path, requested: bool, user: UserConfig) -> bool:
     )
 
 
-def list_notices(codebase: Codebase) -> list[dict[str, str]]:
+@frozen
+class Notice:
+    """Something that a user should know about an index, or that is wrong with it, and what to run."""
+
+    code: str
+    message: str
+    next: str | None
+
+
+def list_notices(codebase: Codebase) -> tuple[Notice, ...]:
     """What the repository's configuration asks for and does not get, with the user's next step."""
     if not codebase.submodules_refused:
-        return []
-    return [
-        {
-            "code": "submodules_refused",
-            "message": f"{config.FILE_NAME} asks to enter submodules; only your own configuration can allow that",
-            "next": f"below [index] in {codebase.home / FILE_NAME}: submodule_roots = "
-            f"{json.dumps([str(codebase.root)])}",
-        }
-    ]
+        return ()
+    return (
+        Notice(
+            code="submodules_refused",
+            message=f"{config.FILE_NAME} asks to enter submodules; only your own configuration can allow that",
+            next=f"below [index] in {codebase.home / FILE_NAME}: submodule_roots = {json.dumps([str(codebase.root)])}",
+        ),
+    )
 
 
 def collect_fingerprints(codebase: Codebase, ignore: str | None) -> dict[str, str | None]:

@@ -25,9 +25,8 @@ from gitindex.store import atomic
 CACHE = "models.json"
 _REVISION = re.compile(r"[0-9a-f]{40}")
 _MAX_FILES = 10_000
-_SETTLED_NS = (
-    2_000_000_000  # a file changed later than this before it was read may change again under the same times
-)
+# A file that changed less than this before it was read may change again under the same times.
+_SETTLED_NS = 2_000_000_000
 
 
 def resolve_model(
@@ -130,8 +129,6 @@ def _read_cache(home: Path) -> dict[str, Any]:
 
 
 def _write_cache_entry(home: Path, directory: str, entry: dict[str, Any]) -> None:
-    with suppress(
-        OSError, GitindexError
-    ):  # a home that cannot be written only costs the time of hashing again
+    with suppress(OSError, GitindexError):  # without a cache the directory is hashed again next time
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         atomic.write_json(home / CACHE, {**_read_cache(home), directory: entry})

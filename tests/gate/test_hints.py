@@ -103,7 +103,7 @@ def test_status_hint_while_indexing(odd: GitRepo, tmp_path: Path) -> None:
     with forge.rebuilding(made):
         hint = envelope(odd.root)["hints"]["status"]
         told = call(hint, odd.root)
-        assert (told["status"], told["state"], told["codebaseRoot"]) == (
+        assert (told["status"], told["state"], told["codebase_root"]) == (
             "not_ready",
             "indexing",
             str(odd.root),

@@ -13,7 +13,8 @@ from gitindex import gate
 from gitindex.config import load_environment
 from gitindex.gate import NonOkReason
 from gitindex.mcp.server import Service
-from gitindex.navigate.remarks import CallGraphRemark, render_remarks
+from gitindex.model.json_answer import to_json
+from gitindex.navigate.remarks import CallGraphRemark, select_notes
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.maintain import index_actions
 from gitindex.store import state_file, steps
@@ -115,7 +116,7 @@ def test_2_stale_ok_reads_the_last_good_snapshot(
 ) -> None:
     """C-3: asked for explicitly, the last good snapshot answers during a rebuild, and the answer says so."""
     with forge.rebuilding(indexed):
-        answer = tool(name, indexed.root, allowStale=True, **arguments)
+        answer = tool(name, indexed.root, allow_stale=True, **arguments)
     assert answer["status"] == "ok"
     assert answer["stale"] is True
 
@@ -153,7 +154,7 @@ def test_4_freshness_is_skipped_while_indexing(indexed: Codebase, project: GitRe
         answer = index_actions.catch_up(indexed)
         assert (answer["freshness"], answer["noop"]) == ("skipped_indexing", True)
         assert (
-            cli("status", "--json", "--path", str(project.root)).json["freshnessMode"] == "skipped_indexing"
+            cli("status", "--json", "--path", str(project.root)).json["freshness_mode"] == "skipped_indexing"
         )
         synced = cli("symbol", "added", "--sync", "--json", "--path", str(project.root))
         assert (synced.code, synced.json["status"]) == (3, "not_ready")
@@ -178,7 +179,7 @@ def test_6_notes_are_relevant_ordered_and_capped() -> None:
         CallGraphRemark("a", "b.py", "z", "s2", 1),
     ]
     noise = [CallGraphRemark("a", "elsewhere.py", "x"), CallGraphRemark("a", "a.py", "x", "unknown", 1)]
-    whole = render_remarks([*reversed(mine), *noise], {"a.py", "b.py"}, {"s1", "s2"}, 10)
+    whole = to_json(select_notes([*reversed(mine), *noise], {"a.py", "b.py"}, {"s1", "s2"}, 10))
     order = [(note["file"], note["type"], note["symbolId"], note["startLine"]) for note in whole["notes"]]
     assert order == [
         ("a.py", "a", "s1", 9),
@@ -189,7 +190,7 @@ def test_6_notes_are_relevant_ordered_and_capped() -> None:
     ]
     assert (whole["notesTruncated"], whole["totalNoteCount"], whole["returnedNoteCount"]) == (False, 5, 5)
     assert whole["warnings"] == []
-    cut = render_remarks([*mine, *noise], {"a.py", "b.py"}, {"s1", "s2"}, 2)
+    cut = to_json(select_notes([*mine, *noise], {"a.py", "b.py"}, {"s1", "s2"}, 2))
     assert cut["notes"] == whole["notes"][:2]
     assert (cut["notesTruncated"], cut["totalNoteCount"], cut["returnedNoteCount"]) == (True, 5, 2)
     assert cut["warnings"] == ["CALL_GRAPH_NOTES_TRUNCATED"]
@@ -207,7 +208,7 @@ def test_6_notes_of_a_real_graph(project: GitRepo) -> None:
     assert {note["type"] for note in whole["notes"]} == {"ambiguous_call"}
     assert whole["edges"] == []  # QU-3: a guess is never an edge
     assert all(
-        edge["precision"] == "text" and edge["candidateCount"] == 3 for edge in whole["candidateEdges"]
+        edge["precision"] == "text" and edge["candidate_count"] == 3 for edge in whole["candidate_edges"]
     )
     cut = cli(*run, "--notes", "4").json
     assert cut["notes"] == whole["notes"][:4]
@@ -246,12 +247,13 @@ def test_8_a_mismatching_marker_wins_over_indexing(indexed: Codebase) -> None:
     with forge.rebuilding(indexed):
         assert tool("read_file", indexed.root, file="README.md")["status"] == "requires_reindex"
         assert (
-            tool("read_file", indexed.root, file="README.md", allowStale=True)["status"] == "requires_reindex"
+            tool("read_file", indexed.root, file="README.md", allow_stale=True)["status"]
+            == "requires_reindex"
         )
 
 
 def test_8_not_ready_wins_over_not_indexed(project: GitRepo) -> None:
-    """EN-2: the first create of a codebase is `not_ready`, not `not_indexed`, and allowStale has nothing to read."""
+    """EN-2: the first create of a codebase is `not_ready`, not `not_indexed`, and allow_stale has nothing to read."""
     from gitindex.ops.codebase import initial_store_state
     from gitindex.store import stores
 
@@ -259,7 +261,7 @@ def test_8_not_ready_wins_over_not_indexed(project: GitRepo) -> None:
     stores.create(made.layout, initial_store_state(made))
     with forge.rebuilding(made):
         assert tool("find_symbol", project.root, name="start")["status"] == "not_ready"
-        assert tool("find_symbol", project.root, name="start", allowStale=True)["status"] == "not_ready"
+        assert tool("find_symbol", project.root, name="start", allow_stale=True)["status"] == "not_ready"
     assert tool("find_symbol", project.root, name="start")["status"] == "not_indexed"
 
 

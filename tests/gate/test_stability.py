@@ -73,9 +73,9 @@ def test_b_create_repairs_a_stale_index(indexed: Codebase) -> None:
 def test_b_a_failed_probe_is_no_proof_for_create(indexed: Codebase) -> None:
     """B: `create` returns early for a valid proof only; an unreadable one is built anew."""
     forge.break_probe(indexed)
-    needed, notes = index_actions.needs_create(indexed)
-    assert needed
-    assert "probe_failed" in notes[0]
+    check = index_actions.check_create(indexed)
+    assert check.needed
+    assert "probe_failed" in check.warnings[0]
 
 
 def test_c_status_reports_a_stale_index(indexed: Codebase) -> None:
@@ -88,7 +88,7 @@ def test_c_status_reports_a_stale_index(indexed: Codebase) -> None:
     assert f"next: gitindex sync --full --path {indexed.root}" in ran.out
     told = cli("status", "--json", "--path", str(indexed.root)).json
     assert (told["status"], told["gate"], told["reason"]) == ("not_indexed", "not_indexed", "not_indexed")
-    assert told["completionProof"]["reason"] == "missing_marker_doc"
+    assert told["completion_proof"]["reason"] == "missing_marker_doc"
     assert told["hints"]["staleLocal"]["completionProof"] == "missing_marker_doc"
     assert told["counts"]["files_indexed"] == len(FILES)  # what is there is still described
     assert forge.stamps(indexed.home) == before
@@ -108,7 +108,7 @@ def test_c_status_treats_a_failed_probe_as_a_note(indexed: Codebase) -> None:
     forge.break_probe(indexed)
     told = cli("status", "--json", "--path", str(indexed.root)).json
     assert told["status"] == "ok"
-    assert told["completionProof"]["outcome"] == "probe_failed"
+    assert told["completion_proof"]["outcome"] == "probe_failed"
     assert told["hints"]["debugProofCheck"]["ok"] is False
 
 

@@ -10,19 +10,16 @@ from gitindex.errors import HookError
 from gitindex.gitdir import folder, hookrequest
 from gitindex.hooks import __main__ as entry
 from gitindex.hooks import confighook, journal, managers, place
-from gitindex.hooks.background_runs import read_background
+from gitindex.hooks.background_runs import BackgroundStatus, read_background
 from gitindex.hooks.managers import Manager
 from gitindex.ops.discovery import require_repository
 from tests.support.gitrepo import GitRepo
 
 
 def test_without_hooks_nothing_is_in_the_way(repo: GitRepo):
-    assert read_background(repo.root / ".git") == {
-        "pending": False,
-        "last_run": None,
-        "problem": None,
-        "obstacle": None,
-    }
+    assert read_background(repo.root / ".git") == BackgroundStatus(
+        pending=False, last_run=None, problem=None, obstacle=None
+    )
 
 
 def test_a_failed_run_is_a_problem_while_its_request_waits(repo: GitRepo):
@@ -30,18 +27,20 @@ def test_a_failed_run_is_a_problem_while_its_request_waits(repo: GitRepo):
     hookrequest.write_request(git_dir, hookrequest.HookRequest(commit_only=False))
     journal.end(git_dir, journal.begin(git_dir), journal.FAILED, error="no space")
     background = read_background(git_dir)
-    assert background["pending"] is True
-    assert background["last_run"]["result"] == "failed"
-    assert background["problem"].endswith("failed: no space")
+    assert background.pending is True
+    assert background.last_run is not None
+    assert background.last_run.result == "failed"
+    assert background.problem is not None
+    assert background.problem.endswith("failed: no space")
     hookrequest.withdraw(git_dir)
-    assert read_background(git_dir)["problem"] is None
+    assert read_background(git_dir).problem is None
 
 
 def test_an_obstacle_is_reported_where_hooks_were_used(repo: GitRepo):
     git_dir = repo.root / ".git"
     folder.common_folder_path(git_dir).mkdir()
     folder.user_folder_path(git_dir).write_text("a file, not a folder")
-    assert "is not a folder" in read_background(git_dir)["obstacle"]
+    assert "is not a folder" in str(read_background(git_dir).obstacle)
 
 
 def test_configured_hooks_are_ours_by_name_and_can_be_disabled(repo: GitRepo):

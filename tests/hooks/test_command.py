@@ -57,7 +57,7 @@ def test_a_commit_is_indexed_by_what_the_command_installed(any_git: None, repo: 
     head = repo.commit("first", **{"a.py": "a = 1\n"})
     wait_for(lambda: _status(repo)["last_run"] is not None and _status(repo)["last_run"]["result"] == "done")
     answer = json.loads(gitindex("status", "--json", cwd=repo.root).stdout)
-    assert (answer["indexed_commit"], answer["in_sync"]) == (head, True)
+    assert (answer["freshness"]["indexed_commit"], answer["in_sync"]) == (head, True)
 
 
 @pytest.mark.parametrize("event", [*EVENTS, "something-new", None])

@@ -18,6 +18,11 @@ The tables below list the other options of each command.
 On a terminal, text longer than the screen goes through `$GITINDEX_PAGER`, `$PAGER` or `less`, as with git; `gitindex
 --no-pager COMMAND` writes it to the terminal. Pipes, files and `--json` never use a pager.
 
+The fields of `--json` are those of the MCP tools: [mcp.md](mcp.md#answers) explains them. Keys are in `snake_case`, except those of
+gate answers and of call-graph notes. `status --json` also says what is pending (`pending`, `pending_files`, `blocked`), how the last
+sync ended (`last_sync_at`, `last_result`), what the index holds (`counts`, `segments`, `tombstones`, `semantic`), what the gate says
+(`gate`, `completion_proof`, `freshness_mode`) and what hooks did (`background`).
+
 A first session:
 
 ```console

@@ -134,7 +134,7 @@ def test_a_mistyped_path_is_refused(repo: GitRepo, tmp_path: Path) -> None:
     assert mistyped["error"]["message"] == f"no such path: {plain / 'gone' / 'x'}"
     index(plain)
     for root in (repo.root, plain):
-        assert asked(str(root / "gone" / "b.py"))["codebaseRoot"] == str(root)
+        assert asked(str(root / "gone" / "b.py"))["codebase_root"] == str(root)
 
 
 def test_null_arguments_count_as_absent() -> None:

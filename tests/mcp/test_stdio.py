@@ -29,7 +29,7 @@ def test_a_whole_life_over_mcp(repo: GitRepo) -> None:
         hint = refused["hints"]["create"]
         started = await mcp.call(hint["tool"], **hint["args"])
         assert (started["status"], started["started"]) == ("ok", True)
-        assert (await mcp.until_ok(root))["lastJob"]["result"] == "done"
+        assert (await mcp.until_ok(root))["last_job"]["result"] == "done"
 
         await every_tool(mcp, root)
 
@@ -68,7 +68,7 @@ async def every_tool(mcp: Session, root: str) -> None:
     assert "def start(port)" in (await mcp.call("repo_map", path=root))["map"]
     cut = await mcp.call("slice_variable", file="app/core.py", line=7, name="total", path=root)
     assert [item["line"] for item in cut["lines"]] == [5, 6, 7]
-    text = await mcp.call("read_file", path=f"{root}/app/core.py", startLine=1, endLine=1)
+    text = await mcp.call("read_file", path=f"{root}/app/core.py", start_line=1, end_line=1)
     assert text["content"] == "def start(port):"
     state = await mcp.call("file_state", files=["app/core.py", "app/main.py"], path=root)
     assert (state["status"], state["gate"]) == ("ok", "blocked")
@@ -149,8 +149,8 @@ def test_the_default_codebase_is_where_the_server_starts(repo: GitRepo) -> None:
     repo.commit("first", **FILES)
 
     async def story(mcp: Session) -> None:
-        assert (await mcp.call("manage_index", action="create", wait=True))["codebaseRoot"] == str(repo.root)
-        assert (await mcp.call("read_file", file="app/main.py", endLine=1))[
+        assert (await mcp.call("manage_index", action="create", wait=True))["codebase_root"] == str(repo.root)
+        assert (await mcp.call("read_file", file="app/main.py", end_line=1))[
             "content"
         ] == "from app.core import start"
 

@@ -16,7 +16,7 @@ from tests.support.harness import cli, index
 
 
 def names(answer: dict, side: str) -> set[tuple[str, str]]:
-    known = {node["symbolId"]: node["qualified_name"] for node in answer["nodes"]}
+    known = {node["symbol_id"]: node["qualified_name"] for node in answer["nodes"]}
     return {(known.get(edge[side], "-"), edge["how"]) for edge in answer["edges"]}
 
 
@@ -28,7 +28,7 @@ def test_callees_by_scope_class_and_inheritance(ask) -> None:
         ("write", "same_file"),
     }
     assert {edge["precision"] for edge in answer["edges"]} == {"syntactic"}
-    assert answer["candidateEdges"] == []
+    assert answer["candidate_edges"] == []
 
 
 def test_callees_through_imports(ask) -> None:
@@ -39,8 +39,8 @@ def test_callees_through_imports(ask) -> None:
         ("pkg/store.py#write:21", "import"),
         ("pkg/queue.py#write:6", "import"),
     }
-    guess = answer["candidateEdges"][0]
-    assert (guess["name"], guess["receiver"], guess["candidateCount"]) == ("save", "anything", 2)
+    guess = answer["candidate_edges"][0]
+    assert (guess["name"], guess["receiver"], guess["candidate_count"]) == ("save", "anything", 2)
     assert [note["type"] for note in answer["notes"]] == ["ambiguous_call"]
 
 
@@ -50,7 +50,7 @@ def test_callers_to_any_depth(ask) -> None:
     assert callers == {"pkg/store.py#Store.save:12", "pkg/use.py#run:5"}
     unresolved = ask("callgraph", "Store.save")
     assert unresolved["edges"] == []
-    assert unresolved["candidateEdges"][0]["from"] == "pkg/use.py#run:5"
+    assert unresolved["candidate_edges"][0]["from"] == "pkg/use.py#run:5"
 
 
 def test_other_languages(ask) -> None:
@@ -67,7 +67,7 @@ def test_other_languages(ask) -> None:
 def test_an_ambiguous_target_names_its_candidates(folder) -> None:
     """EN-1: `ambiguous` is the tool's own status; each candidate's id works as a target."""
     ran = cli("callgraph", "write", "--json", "--path", str(folder))
-    assert (ran.code, ran.json["status"], ran.json["candidateCount"]) == (1, "ambiguous", 2)
+    assert (ran.code, ran.json["status"], ran.json["candidate_count"]) == (1, "ambiguous", 2)
     for candidate in ran.json["candidates"]:
         again = cli("callgraph", candidate["symbol_id"], "--json", "--path", str(folder))
         assert again.json["root"] == candidate["symbol_id"]
@@ -83,8 +83,8 @@ def test_a_limit_of_nodes_is_told(project: GitRepo, ask) -> None:
     body = "".join(f"def f{at}():\n    hub()\n\n\n" for at in range(30))
     project.write("pkg/hub.py", f"def hub():\n    pass\n\n\n{body}")
     index(project.root)
-    answer = call_graph(codebase(project.root), "hub", ReadOptions(), depth=1, limit=11)
-    assert (len(answer["nodes"]), answer["leftOutEdges"], answer["truncated"]) == (11, 20, True)
+    answer = call_graph(codebase(project.root), "hub", ReadOptions(), depth=1, limit=11).to_json()
+    assert (len(answer["nodes"]), answer["left_out_edges"], answer["truncated"]) == (11, 20, True)
 
 
 def test_the_text_of_a_graph_says_what_it_leaves_out(project: GitRepo) -> None:

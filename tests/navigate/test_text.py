@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from gitindex.cli.boundary import run_command
 from gitindex.cli.main import group
+from gitindex.navigate.file_imports import ImportGraph
 from gitindex.navigate.slice import slice_lines
 from gitindex.ops.answers.answer_budget import fit, json_length
+from gitindex.ops.answers.answer_truths import Coverage, IndexFreshness, Trust, Truth
+from gitindex.ops.answers.answer_types import AnswerBasis, ImportsAnswer
 from gitindex.ops.answers.file_text import split_range
 from tests.navigate.conftest import FILES
 from tests.support.gitrepo import GitRepo
@@ -147,14 +150,19 @@ def test_ranges(text: str, parts: tuple) -> None:
     assert split_range(text) == parts
 
 
-@given(st.lists(st.text(max_size=30), max_size=40), st.integers(300, 2000))
+TRUTH = Truth(IndexFreshness(None, None, True, None, 0, False), Coverage(1, 1), Trust("local"))
+
+
+@given(st.lists(st.text(max_size=30), max_size=40), st.integers(1100, 3000))
 def test_a_budget_is_kept_and_told(items: list[str], budget: int) -> None:
     """QU-4: never over the budget (of lists), never silently shorter."""
-    answer = fit({"status": "ok", "results": items}, budget, ["results"])
-    assert json_length(answer) <= max(budget, 100)
-    lost = len(items) - len(answer["results"])
-    assert answer["results"] == items[: len(answer["results"])]
-    assert answer.get("left_out", {}).get("results", 0) == lost
+    graph = ImportGraph("a.py", "imports", 1, files=tuple(items), edges=(), external=(), left_out_edges=0)
+    answer = fit(ImportsAnswer("ok", AnswerBasis("snapshot", {}, TRUTH), graph), budget, ["files"])
+    assert json_length(answer.to_json()) <= budget
+    lost = len(items) - len(answer.graph.files)
+    assert answer.graph.files == tuple(items[: len(answer.graph.files)])
+    assert answer.basis.left_out.get("files", 0) == lost
+    assert answer.basis.truncated == (lost > 0)
 
 
 PYTHON = (
@@ -166,7 +174,7 @@ PYTHON = (
 def lines(language: str, text: str, line: int, name: str, direction: str) -> list[int]:
     found = slice_lines(language, text, line, name, direction)
     assert found is not None
-    return [item["line"] for item in found["lines"]]
+    return [item.line for item in found.lines]
 
 
 def test_backward_slice_keeps_what_matters_and_only_that() -> None:

@@ -86,6 +86,10 @@ def test_a_hidden_rule_file_is_listed_as_ignored(repo: GitRepo):
     harness.index(repo.root)
     told = harness.cli("status", "--json", "--path", str(repo.root)).json
     assert told["skipped_files"] == {"ignored": [".gitignore"]}
-    assert (told["dirty_files"], told["in_sync"], told["freshness"]["dirty_gone"]) == (0, True, 0)
+    assert (told["freshness"]["dirty_files"], told["in_sync"], told["freshness"]["dirty_gone"]) == (
+        0,
+        True,
+        0,
+    )
     found = harness.cli("search", "xyzzyword", "--mode", "lexical", "--json", "--path", str(repo.root)).json
     assert found["results"] == []

@@ -76,7 +76,7 @@ def test_clean_only_is_in_sync_with_its_commit(working: GitRepo, home: Path):
     assert find_names(working) == {"committed"}
     at = ("--json", "--path", str(working.root))
     status = harness.cli("status", *at).json
-    assert (status["in_sync"], status["pending"], status["dirty_files"]) == (True, 0, 1)
+    assert (status["in_sync"], status["pending"], status["freshness"]["dirty_files"]) == (True, 0, 1)
     assert harness.cli("sync", *at).json["noop"]
     assert harness.cli("search", "edited", "--sync", *at).json["freshness"]["dirty_files"] == 1
     assert harness.audited(working.root).is_clean

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TypeVar
 
-_RESERVED_CHARS = 200  # for the words that say what was left out
+from gitindex.model.json_answer import read_field, replace_field, to_json
+from gitindex.ops.answers.answer_types import SnapshotAnswer
+
+RESERVED_CHARS = 200  # for the counts of what was left out
+Answer = TypeVar("Answer", bound=SnapshotAnswer)
+Item = TypeVar("Item")
 
 
-def fit(answer: dict[str, Any], budget: int, lists: Sequence[str]) -> dict[str, Any]:
+def fit(answer: Answer, budget: int, lists: Sequence[str]) -> Answer:
     """Shorten the named lists, the last one first, until the answer fits. Says so in `truncated` and `left_out`."""
     left_out: dict[str, int] = {}
     for name in reversed(lists):
-        excess = json_length(answer) - (budget - _RESERVED_CHARS)
+        excess = len(json.dumps(answer.to_json(), ensure_ascii=False)) - (budget - RESERVED_CHARS)
         if excess <= 0:
             break
-        items = answer.get(name)
-        if isinstance(items, list) and items:
-            prefix = _drop_from_end(items, excess)
+        items = read_field(answer, name)
+        if items:
+            prefix = drop_from_end(items, excess)
             left_out[name] = len(items) - len(prefix)
-            answer = {**answer, name: prefix}
+            answer = replace_field(answer, name, prefix)
     if not left_out:
         return answer
-    return {**answer, "truncated": True, "left_out": left_out}
+    basis = replace(answer.basis, truncated=True, left_out={**answer.basis.left_out, **left_out})
+    return replace(answer, basis=basis)
 
 
 def fit_text(text: str, budget: int) -> tuple[str, int]:
@@ -41,14 +48,15 @@ def fit_text(text: str, budget: int) -> tuple[str, int]:
     return "\n".join(fitting_lines), len(lines) - len(fitting_lines)
 
 
-def json_length(answer: object) -> int:
-    return len(json.dumps(answer, ensure_ascii=False))
+def json_length(value: object) -> int:
+    """Characters of a value as JSON."""
+    return len(json.dumps(to_json(value), ensure_ascii=False))
 
 
-def _drop_from_end(items: list[Any], excess: int) -> list[Any]:
+def drop_from_end(items: tuple[Item, ...], excess: int) -> tuple[Item, ...]:
     """Drop items from the end until `excess` characters are gone."""
     count = len(items)
     while count and excess > 0:
         count -= 1
-        excess -= json_length(items[count]) + 2
+        excess -= json_length(items[count]) + 2  # the comma and the space between two items
     return items[:count]

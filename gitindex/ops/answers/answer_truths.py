@@ -1,8 +1,6 @@
-"""Three separate truths that every answer carries (QU-6): is it fresh, is it complete, who vouches for it?"""
+"""What every answer says about the index behind it (QU-6): freshness, coverage, trust."""
 
 from __future__ import annotations
-
-from dataclasses import asdict
 
 from gitindex.errors import GitError, GitindexError, IntegrityError
 from gitindex.git.repo import distance
@@ -58,9 +56,6 @@ class Truth:
     coverage: Coverage
     trust: Trust
 
-    def to_json(self) -> dict[str, object]:
-        return {name: asdict(getattr(self, name)) for name in ("freshness", "coverage", "trust")}
-
     def summary_line(self) -> str:
         """`indexed 3f2c1a9 (2 commits behind HEAD, 1 dirty file) · 2,929 of 2,941 files · built here`."""
         return (
@@ -79,7 +74,7 @@ def assess_truth(codebase: Codebase, view: SnapshotView, early_status: EarlyStat
 def assess_freshness(
     codebase: Codebase, view: SnapshotView, early_status: EarlyStatus | None = None
 ) -> IndexFreshness:
-    """From `early_status` or a fresh one. Never fails: when git cannot say, that is what the answer says."""
+    """From `early_status` or a new git status. Never fails: `problem` says why git could not compare."""
     indexed_state = view.manifest.git
     scanned = indexed_state.failure.message if indexed_state.failure else ""
     if codebase.repo is None:
@@ -126,7 +121,7 @@ def assess_freshness(
 
 
 def _is_indexed(view: SnapshotView, path: PathKey) -> bool:
-    """Neither skipped nor refused; what was deleted is held by not being there."""
+    """Was the file indexed as it is? A deleted one was, if the snapshot has no record of it."""
     record = view.record(path)
     return record is None or not record.skip
 
@@ -134,7 +129,7 @@ def _is_indexed(view: SnapshotView, path: PathKey) -> bool:
 def _read_overlay(view: SnapshotView) -> dict[PathKey, OverlayEntry]:
     try:
         return view.overlay()
-    except IntegrityError:  # told by whoever needs it
+    except IntegrityError:  # readers of the overlay report the damage
         return {}
 
 

@@ -1,18 +1,19 @@
-"""`read`: a file's text as indexed, and whether the working tree still says the same."""
+"""`read`: a file's text as indexed, and whether the file in the working tree is still the same."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from gitindex.errors import UsageError
 from gitindex.files.safeopen import ReadError, Root, Vanished
 from gitindex.files.stableread import stable_read
+from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
 from gitindex.model.records import FileRecord
 from gitindex.model.settings import MAX_FILE_BYTES
 from gitindex.navigate.text import IndexedText, decode_text
 from gitindex.ops.answers.answer_budget import fit_text
+from gitindex.ops.answers.answer_types import FileTextAnswer, NotAnswered
 from gitindex.ops.answers.gated_read import Reading, ReadOptions, explain_past_end, open_reading
 from gitindex.ops.codebase import Codebase
 
@@ -35,6 +36,14 @@ def split_range(text: str) -> tuple[str, int, int | None]:
     return match[1], first, last
 
 
+@frozen
+class LineRange:
+    """Lines `first` to `last`, 1-based and inclusive; `last` None: to the end."""
+
+    first: int = 1
+    last: int | None = None
+
+
 def read_file(
     codebase: Codebase,
     path: str,
@@ -44,27 +53,32 @@ def read_file(
     last: int | None = None,
     worktree: bool = False,
     whole: bool = False,
-) -> dict[str, Any]:
+) -> FileTextAnswer | NotAnswered:
     """Lines `first` to `last` of an indexed file; with `worktree` as they are now instead of as indexed, with `whole`
-    however many there are."""
+    without a size budget."""
     if first < 1 or (last is not None and last < first):
         raise UsageError(f"not a range of lines: {first}-{last}")
     with open_reading(codebase, options) as read:
         key = read.resolve_path(path)
         record = read.view.record(key)
         if record is None or record.skip:
-            message = f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
-            return read.answer("not_found", path=key, message=message, skip=record.skip if record else None)
+            return read.answer_no_file(key)
         worktree_state, worktree_text = _read_worktree(codebase, record)
-        if worktree:
-            if worktree_text is None:
-                return read.answer(
-                    "not_found", path=key, message=f"{key} is {worktree_state}", worktree=worktree_state
-                )
-            return _render_answer(read, record, worktree_text, "worktree", worktree_state, first, last, whole)
-        indexed = read.texts.get(key)
-        assert indexed is not None, "an indexed file has text"
-        return _render_answer(read, record, indexed, "index", worktree_state, first, last, whole)
+        text = worktree_text if worktree else read.texts.get(key)
+        if text is None:
+            assert worktree, "an indexed file has text"
+            message = f"{key} is {worktree_state}"
+            return NotAnswered("not_found", read.basis(), message, path=key, worktree=worktree_state)
+        budget = MAX_FILE_BYTES if whole else max(read.budget - _RESERVED_CHARS, 1000)
+        return _make_answer(
+            read,
+            record,
+            text,
+            LineRange(first, last),
+            source="worktree" if worktree else "index",
+            worktree=worktree_state,
+            budget=budget,
+        )
 
 
 def _read_worktree(codebase: Codebase, record: FileRecord) -> tuple[str, IndexedText | None]:
@@ -81,42 +95,41 @@ def _read_worktree(codebase: Codebase, record: FileRecord) -> tuple[str, Indexed
     return "same" if same else "modified", decode_text(data, "worktree")
 
 
-def _render_answer(
+def _make_answer(
     read: Reading,
     record: FileRecord,
-    file_text: IndexedText,
+    text: IndexedText,
+    line_range: LineRange,
+    *,
     source: str,
-    worktree_state: str,
-    first: int,
-    last: int | None,
-    whole: bool,
-) -> dict[str, Any]:
-    lines = file_text.text.removesuffix("\n").split("\n") if file_text.text else []
+    worktree: str,
+    budget: int,
+) -> FileTextAnswer | NotAnswered:
+    first = line_range.first
+    lines = text.text.removesuffix("\n").split("\n") if text.text else []
     if first > max(len(lines), 1):
         message = explain_past_end(record.path, len(lines), first)
-        return read.answer("not_found", path=record.path, message=message, total_lines=len(lines))
-    selected = lines[first - 1 : last]
-    limit = MAX_FILE_BYTES if whole else max(read.budget - _RESERVED_CHARS, 1000)
-    content, lines_cut = fit_text("\n".join(selected), limit)
+        return NotAnswered("not_found", read.basis(), message, path=record.path, total_lines=len(lines))
+    selected = lines[first - 1 : line_range.last]
+    content, lines_cut = fit_text("\n".join(selected), budget)
     lines_shown = content.count("\n") + 1 if selected else 0
     end = first + lines_shown - 1 if selected else 0
-    chars_cut = (
-        len(selected[0]) - len(content) if lines_shown == 1 else 0
-    )  # of a line that is too long by itself
-    return read.answer(
-        "ok",
+    # Only a first line that is longer than the budget is cut inside the line.
+    characters_cut = len(selected[0]) - len(content) if lines_shown == 1 else 0
+    cut = {"lines": lines_cut, "characters": characters_cut}
+    return FileTextAnswer(
+        status="ok",
+        basis=read.basis(left_out={name: count for name, count in cut.items() if count}),
         path=record.path,
         language=record.language,
         source=source,
-        exact=file_text.exact,
+        exact=text.exact,
         blob=record.content,
-        worktree=worktree_state,
+        worktree=worktree,
         start_line=first if selected else 0,
         end_line=end,
         total_lines=len(lines),
         content=content,
-        bom=file_text.bom and first == 1,
-        final_newline=not chars_cut and (end < len(lines) or file_text.text.endswith("\n")),
-        truncated=lines_cut > 0 or chars_cut > 0,
-        left_out={name: count for name, count in (("lines", lines_cut), ("characters", chars_cut)) if count},
+        bom=text.bom and first == 1,
+        final_newline=not characters_cut and (end < len(lines) or text.text.endswith("\n")),
     )

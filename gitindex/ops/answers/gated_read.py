@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from gitindex import gate
 from gitindex.errors import UnsafePath
 from gitindex.files.safeopen import Root
 from gitindex.gate import Admission
-from gitindex.model import paths, versions
+from gitindex.model import paths
 from gitindex.model.frozen import frozen
+from gitindex.model.records import FileRecord
 from gitindex.navigate.exact_layer import ExactLayer
 from gitindex.navigate.layer import Layers
 from gitindex.navigate.shifted_layer import ShiftedLayer
 from gitindex.navigate.syntactic_layer import SyntacticLayer
 from gitindex.navigate.text import Texts
 from gitindex.ops.answers.answer_truths import assess_truth
+from gitindex.ops.answers.answer_types import AnswerBasis, NotAnswered
 from gitindex.ops.codebase import Codebase, collect_fingerprints
 from gitindex.ops.syncing.worktree_status import EarlyStatus, start_status
 from gitindex.view.snapshot import SnapshotView
@@ -70,14 +71,25 @@ class Reading:
             return Layers([below])
         return Layers([exact, ShiftedLayer(self.view, self.texts, exact, below), below])
 
-    def answer(self, status: str, **values: Any) -> dict[str, Any]:
-        """An answer with the snapshot it came from, what that was made with, and the truths about it."""
+    def basis(self, *, truncated: bool = False, left_out: Mapping[str, int] | None = None) -> AnswerBasis:
+        """The snapshot an answer comes from, what that was made with, and the truths about it."""
         manifest = self.view.manifest
-        header = {**versions.answer_version("query"), "status": status, "snapshot_id": manifest.snapshot_id}
-        made_with = {"fingerprints": collect_fingerprints(self.codebase, manifest.ignore_fingerprint)}
-        truths = assess_truth(self.codebase, self.view, self.early_status).to_json()
-        skipped = {"sync_skipped": self.sync_skipped} if self.sync_skipped else {}
-        return {**header, **values, **made_with, **truths, **self.admission.to_json(), **skipped}
+        return AnswerBasis(
+            snapshot_id=manifest.snapshot_id,
+            fingerprints=collect_fingerprints(self.codebase, manifest.ignore_fingerprint),
+            truth=assess_truth(self.codebase, self.view, self.early_status),
+            truncated=truncated or bool(left_out),
+            left_out=left_out or {},
+            stale=self.admission.stale,
+            hints=self.admission.hints,
+            sync_skipped=self.sync_skipped,
+        )
+
+    def answer_no_file(self, key: str) -> NotAnswered:
+        """The answer about a path that is not indexed."""
+        record = self.view.record(key)
+        skip = record.skip if record else ""
+        return NotAnswered("not_found", self.basis(), explain_absence(key, record), path=key, skip=skip)
 
     def resolve_path(self, text: str) -> str:
         """The path key a person means: from where they stand, else from the root.
@@ -101,6 +113,11 @@ class Reading:
                 yield paths.path_key(os.path.relpath(spelling, root))
         if not os.path.isabs(text) and ".." not in text.split("/") and text.strip("./"):
             yield paths.path_key(text)
+
+
+def explain_absence(key: str, record: FileRecord | None) -> str:
+    """Why a file has no answer: its skip reason, or that the index does not have it."""
+    return f"{key} is not indexed: {record.skip}" if record else f"{key} is not in the index"
 
 
 def explain_past_end(path: str, lines: int, line: int) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from gitindex.extract.embed.embedders import open_embedder
 from gitindex.extract.embed.protocol import Embedder
 from gitindex.model import versions
 from gitindex.model.frozen import field, frozen
+from gitindex.model.json_answer import to_json
 from gitindex.model.settings import EmbedSettings
 from gitindex.ops.answers import search_engines
 from gitindex.ops.answers.answer_truths import Truth, assess_truth
@@ -56,7 +58,7 @@ class QueryAnswer:
             "left_out_at_least": result.at_least,
             "fingerprints": dict(self.fingerprints),
         }
-        truths = self.truth.to_json() if self.truth else dict.fromkeys(("freshness", "coverage", "trust"))
+        truths = to_json(self.truth) if self.truth else dict.fromkeys(("freshness", "coverage", "trust"))
         optional = {
             "notes": list(result.notes),
             "relaxed": result.relaxed,
@@ -124,6 +126,23 @@ def query(
             hints=dict(admission.hints),
             sync_skipped=sync_skipped,
         )
+
+
+def fit_hits(answer: QueryAnswer, budget: int) -> QueryAnswer:
+    """Drop hits from the end until the answer as JSON fits, and count them as left out (QU-4)."""
+    from gitindex.ops.answers.answer_budget import (
+        RESERVED_CHARS,
+        drop_from_end,
+        json_length,
+    )  # late: MCP only
+
+    excess = json_length(answer.to_json()) - (budget - RESERVED_CHARS)
+    if excess <= 0:
+        return answer
+    hits = answer.result.hits
+    count = len(drop_from_end(tuple(hit.to_json() for hit in hits), excess))
+    left_out = answer.result.left_out + len(hits) - count
+    return replace(answer, result=replace(answer.result, hits=hits[:count], left_out=left_out))
 
 
 def _asks_for_notes(request: Request, gated: Gated) -> bool:

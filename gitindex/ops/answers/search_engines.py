@@ -1,7 +1,6 @@
 """Search engines that a long-lived process keeps from one question to the next, each for one snapshot of one store.
 
-An engine that is replaced or pushed out is closed, but not under a question that still uses it: the last one to let go
-of it closes it.
+An engine that is replaced or evicted is closed by its last user.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from gitindex.ops.codebase import Codebase
 from gitindex.search.engine import Engine
 from gitindex.view.snapshot import SnapshotView
 
-_MAX_OPEN = 4  # stores whose loaded state is kept
+_MAX_OPEN = 4  # stores whose engine stays open
 OpenEmbedder = Callable[[EmbedSettings], Embedder | None]
 
 

@@ -1,4 +1,4 @@
-"""`state`: what may be believed of files right now, and may they be edited on the strength of it (SE-5, SE-6).
+"""`state`: how fresh and certain the exact facts about files are, and whether these files may be edited (SE-5, SE-6).
 
 The present is HEAD's tree with the working tree's changes, whatever is indexed; the past is what each imported
 document was made from.
@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from gitindex.errors import NotARepository, UsageError
 from gitindex.files.safeopen import ReadError, Root, Vanished
@@ -23,8 +22,10 @@ from gitindex.git.objects import open_objects
 from gitindex.git.repo import Head, Repo, read_head
 from gitindex.git.status import list_dirty
 from gitindex.indexing.extractionpool import extract_file
+from gitindex.model.frozen import frozen
 from gitindex.model.ids import blob_id
 from gitindex.model.settings import MAX_FILE_BYTES
+from gitindex.ops.answers.answer_types import SnapshotAnswer
 from gitindex.ops.answers.gated_read import Reading, ReadOptions, open_reading
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.exact.refresh import open_job_queue
@@ -39,9 +40,39 @@ MAX_PATHS = 10_000
 _ABSENT = "absent"
 
 
+@frozen
+class FileStateEntry:
+    """Freshness and certainty of the exact facts about one file."""
+
+    path: str
+    freshness: str
+    certainty: str
+    because: str
+    ambiguity: tuple[str, ...]
+
+
+@frozen
+class RecordedDecision:
+    choice: str  # JSON
+    proof: str
+
+
+@frozen
+class FileStatesAnswer(SnapshotAnswer):
+    """What may be believed about files, and whether all of them may be edited on the strength of it."""
+
+    head: str | None
+    gate: str  # allowed | needs_decision | blocked
+    files: tuple[FileStateEntry, ...]
+    witnesses: tuple[Witness, ...]
+    ambiguous: tuple[str, ...]
+    signature: str
+    decision: RecordedDecision | None
+
+
 def read_file_states(
     codebase: Codebase, paths: tuple[str, ...], options: ReadOptions, *, decide: str = "", proof: str = ""
-) -> dict[str, Any]:
+) -> FileStatesAnswer:
     """State of every path and the gate for editing all of them; `decide` answers an ambiguity for this HEAD.
 
     Raises NotARepository, UsageError, and Gated as every read does.
@@ -55,16 +86,24 @@ def read_file_states(
         keys = list(dict.fromkeys(read.resolve_path(path) for path in paths))
         facts = _collect_facts(read, codebase.repo, revision, keys)
         states = _compute_states(read, facts, keys)
-        verdict = _check_edit_gate(codebase, keys, states, facts, revision.commit or "", decide, proof)
+        verdict = _check_edit_gate(
+            codebase,
+            keys=keys,
+            states=states,
+            facts=facts,
+            commit=revision.commit or "",
+            choice=decide,
+            proof=proof,
+        )
         verdict = replace(verdict, witnesses=_add_advice(verdict, codebase, codebase.repo, facts))
-        return read.answer("ok", head=revision.commit, **_to_json(keys, states, facts, verdict))
+        return _make_answer(read, revision, {path: (states[path], facts[path]) for path in keys}, verdict)
 
 
 # -- facts -------------------------------------------------------------------------------------------
 
 
 def _collect_facts(read: Reading, repo: Repo, revision: Head, keys: list[str]) -> dict[str, FileFacts]:
-    """Of every file with a document, and of the asked ones."""
+    """Facts of every file with a document, and of the files asked about."""
     documents = {item.path: item for item in read.view.scip.documents()}
     contents = _read_contents(read.codebase, repo, revision)
     return {path: _make_file_facts(read, path, documents.get(path), contents) for path in {*documents, *keys}}
@@ -115,7 +154,7 @@ def _hash_algorithm(read: Reading) -> str:
 
 
 def _compute_states(read: Reading, facts: Mapping[str, FileFacts], keys: list[str]) -> dict[str, FileState]:
-    """The graph matters only where something changed."""
+    """States of `keys`; dependencies are read only where something changed."""
     changed = any(fact.indexed_hash and fact.indexed_hash != fact.content_hash for fact in facts.values())
     graph = DependencyGraph(facts, read.view.scip.dependencies() if changed else {})
     return graph.file_states(keys)
@@ -126,6 +165,7 @@ def _compute_states(read: Reading, facts: Mapping[str, FileFacts], keys: list[st
 
 def _check_edit_gate(
     codebase: Codebase,
+    *,
     keys: list[str],
     states: Mapping[str, FileState],
     facts: Mapping[str, FileFacts],
@@ -145,7 +185,7 @@ def _check_edit_gate(
 
 
 def _make_recall(path: Path) -> Callable[[str, str], Decision | None]:
-    """Decisions on record, without making or changing their file: asking is a read (EN-5)."""
+    """A function that finds recorded decisions and never creates or changes their file: `state` reads (EN-5)."""
 
     def recall(signature: str, head: str) -> Decision | None:
         if not path.exists():
@@ -165,7 +205,7 @@ def _make_recall(path: Path) -> Callable[[str, str], Decision | None]:
 def _add_advice(
     verdict: Verdict, codebase: Codebase, repo: Repo, facts: Mapping[str, FileFacts]
 ) -> tuple[Witness, ...]:
-    """Indexers see commits of files they know: a refresh alone is no help with anything else."""
+    """Add to each witness what to do besides a refresh: commit, add, or that nothing helps."""
     changed = {dirty.key for dirty in list_dirty(repo, untracked=False)}
 
     def advise(item: Witness) -> Witness:
@@ -186,25 +226,27 @@ def _add_advice(
     return tuple(advise(item) for item in verdict.witnesses)
 
 
-def _to_json(
-    keys: list[str], states: Mapping[str, FileState], facts: Mapping[str, FileFacts], verdict: Verdict
-) -> dict[str, Any]:
-    files = [
-        {
-            "path": path,
-            "freshness": states[path].freshness.value,
-            "certainty": states[path].certainty.value,
-            "because": states[path].because,
-            "ambiguity": list(facts[path].ambiguity),
-        }
-        for path in keys
-    ]
+def _make_answer(
+    read: Reading, revision: Head, files: Mapping[str, tuple[FileState, FileFacts]], verdict: Verdict
+) -> FileStatesAnswer:
     decision = verdict.decision
-    return {
-        "gate": verdict.gate,
-        "files": files,
-        "witnesses": [item._asdict() for item in verdict.witnesses],
-        "ambiguous": list(verdict.ambiguous),
-        "signature": verdict.signature,
-        "decision": {"choice": decision.choice, "proof": decision.proof} if decision else None,
-    }
+    return FileStatesAnswer(
+        status="ok",
+        basis=read.basis(),
+        head=revision.commit,
+        gate=verdict.gate,
+        files=tuple(
+            FileStateEntry(
+                path=path,
+                freshness=state.freshness.value,
+                certainty=state.certainty.value,
+                because=state.because,
+                ambiguity=facts.ambiguity,
+            )
+            for path, (state, facts) in files.items()
+        ),
+        witnesses=verdict.witnesses,
+        ambiguous=verdict.ambiguous,
+        signature=verdict.signature,
+        decision=RecordedDecision(decision.choice, decision.proof) if decision else None,
+    )

@@ -15,7 +15,7 @@ from gitindex.lifecycle import check, control_files
 from gitindex.lifecycle.check import Problem
 from gitindex.lifecycle.digest import Digest, compute_digest
 from gitindex.model import versions
-from gitindex.ops.codebase import Codebase, assemble
+from gitindex.ops.codebase import Codebase, Notice, assemble
 from gitindex.ops.syncing.collisions import Collision, find_pending_collisions, find_stored_collisions
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
@@ -23,7 +23,7 @@ from gitindex.store import manifests
 from gitindex.store.layout import Layout
 from gitindex.view.snapshot import SnapshotView, open_active
 
-# From no index to one, by what is wrong.
+# Problem code → the command that creates an index.
 NEXT_COMMANDS = {"not_indexed": "gitindex init", "requires_reindex": "gitindex upgrade-store"}
 
 
@@ -61,12 +61,9 @@ def audit(
     with _open(codebase) as view:
         damage = check.find_damaged_artifacts(view)
         if damage:
-            first = damage[0]
-            raise StoreCorrupt(
-                f"{first[1]}" + (f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""),
-                hint="gitindex repair",
-                problems=[message for _, message in damage],
-            )
+            messages = [message for _, message in damage]
+            more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
+            raise StoreCorrupt(messages[0] + more, hint="gitindex repair", problems=messages)
         live_digest = compute_digest(view)
         flaws = [*check.inspect(view, live_digest), *_check_control_files(codebase, view)]
         clean_digest = _digest_clean_build(codebase, view, progress) if rebuild else None
@@ -86,7 +83,7 @@ class Health:
 
     problems: tuple[Problem, ...]
     collisions: tuple[Collision, ...] = ()
-    notices: tuple[dict[str, str], ...] = ()  # what could not be looked at, and why
+    notices: tuple[Notice, ...] = ()  # what could not be checked, and why
 
 
 def health(codebase: Codebase) -> Health:
@@ -105,12 +102,15 @@ def _add_pending_collisions(codebase: Codebase, snapshot_health: Health) -> Heal
         pending = find_pending_collisions(codebase)
     except GitindexError as error:
         message = f"the working tree was not searched for collisions: {error.message}"
-        notice = {"code": error.code, "message": message, "next": error.hint or "gitindex status"}
+        notice = Notice(error.code, message, error.hint or "gitindex status")
         return replace(snapshot_health, notices=(notice,))
     stored_paths = {collision.paths for collision in snapshot_health.collisions}
     return replace(
         snapshot_health,
-        collisions=(*snapshot_health.collisions, *(one for one in pending if one.paths not in stored_paths)),
+        collisions=(
+            *snapshot_health.collisions,
+            *(item for item in pending if item.paths not in stored_paths),
+        ),
     )
 
 
@@ -130,13 +130,14 @@ def _check_control_files(codebase: Codebase, view: SnapshotView) -> list[Problem
     ]
     active_id, opened_id = manifests.read_active_id(layout), view.manifest.snapshot_id
     if active_id != opened_id and _is_pointer_lost(layout, active_id):
-        message = f"ACTIVE_SNAPSHOT or the manifest it names ({active_id}) is damaged; snapshot {opened_id} answers instead"
+        damaged = f"ACTIVE_SNAPSHOT or the manifest it names ({active_id}) is damaged"
+        message = f"{damaged}; snapshot {opened_id} answers instead"
         flaws.append(Problem("lost_pointer", message, layout.active_pointer.name))
     return flaws
 
 
 def _is_pointer_lost(layout: Layout, active_id: str | None) -> bool:
-    """Whether the pointer leads nowhere; one that moved on while we looked does not."""
+    """Does the pointer name no readable manifest? One that another publish moved meanwhile does."""
     if active_id is None:
         return True
     try:
@@ -147,7 +148,7 @@ def _is_pointer_lost(layout: Layout, active_id: str | None) -> bool:
 
 
 def _open(codebase: Codebase) -> SnapshotView:
-    """What is not there is not corrupt: the gate says what there is instead (EN-1)."""
+    """The active snapshot. Without one, raises the answer of the gate, not StoreCorrupt (EN-1)."""
     return open_active(codebase.layout) or gate.open_gated(codebase)
 
 

@@ -16,7 +16,7 @@ from gitindex.store.state_file import StoreState
 
 
 def list_codebases(environment: Environment) -> dict[str, Any]:
-    """One entry per codebase; of several indexes of one root (other settings) the last synced one speaks."""
+    """One entry per codebase; of several stores of one root (other settings) the last synced one is listed."""
     mode = "shared" if environment.user.shared else "single"
     entries = [_describe_store(layout, mode) for layout in stores.list_layouts(environment.home)]
     groups: dict[str, list[dict[str, Any]]] = {}

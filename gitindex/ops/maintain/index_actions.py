@@ -1,12 +1,13 @@
-"""Lifecycle actions as agents ask for them: create, reindex, sync, status, clear (EN-5, EN-7).
+"""Lifecycle actions of the MCP tool `manage_index`: create, reindex, sync, clear (EN-5, EN-7).
 
-The only verbs of the MCP surface that change anything. `create` believes a valid completion proof and nothing else.
+Of all MCP tools only this one changes an index without being told to sync. `create` accepts only a valid completion
+proof as a sign that the index exists.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitindex import gate
 from gitindex.errors import IntegrityError, LeaseHeld
@@ -15,7 +16,6 @@ from gitindex.lifecycle.removal import remove_store
 from gitindex.model.proof import Proof, ProofOutcome
 from gitindex.ops.answers import search_engines
 from gitindex.ops.codebase import Codebase
-from gitindex.ops.maintain.index_status import status as describe
 from gitindex.ops.syncing import catchup
 from gitindex.store import readers
 from gitindex.view.snapshot import open_active
@@ -26,28 +26,34 @@ STALE_WARNING = (
 )
 
 
-def needs_create(codebase: Codebase) -> tuple[bool, list[str]]:
-    """Must a `create` build? And what to say about it."""
+class CreateCheck(NamedTuple):
+    """Whether a `create` must build, and what to tell about an index that is not believed."""
+
+    needed: bool
+    warnings: tuple[str, ...] = ()
+
+
+def check_create(codebase: Codebase) -> CreateCheck:
     try:
         view = open_active(codebase.layout)
     except IntegrityError as error:
-        return True, [f"{STALE_WARNING} ({error.message})"]
+        return CreateCheck(needed=True, warnings=(f"{STALE_WARNING} ({error.message})",))
     if view is None:
-        return True, []
+        return CreateCheck(needed=True)
     with view:
         proof = gate.validate_completion_proof(codebase, view)
     if proof.outcome is ProofOutcome.VALID:
-        return False, []
-    return True, [f"{STALE_WARNING} ({_describe_proof(proof)})"]
+        return CreateCheck(needed=False)
+    return CreateCheck(needed=True, warnings=(f"{STALE_WARNING} ({_describe_proof(proof)})",))
 
 
 def create(codebase: Codebase, progress: Progress = lambda _p, _d, _t: None) -> dict[str, Any]:
     """Index from nothing, unless a valid proof says that it is done already."""
-    needed, warnings = needs_create(codebase)
-    if not needed:
+    check = check_create(codebase)
+    if not check.needed:
         return answer_already_indexed(codebase)
     report = catchup.catch_up(codebase, progress, full=True)
-    return {**_ok_answer("create", codebase), "notes": warnings, "report": asdict(report)}
+    return {**_ok_answer("create", codebase), "notes": list(check.warnings), "report": asdict(report)}
 
 
 def answer_already_indexed(codebase: Codebase) -> dict[str, Any]:
@@ -84,10 +90,6 @@ def catch_up(codebase: Codebase) -> dict[str, Any]:
     }
 
 
-def status(codebase: Codebase) -> dict[str, Any]:
-    return {**describe(codebase), "action": "status"}
-
-
 def clear(codebase: Codebase) -> dict[str, Any]:
     """Delete the index of this codebase. Nothing else has that power.
 
@@ -106,7 +108,7 @@ def clear(codebase: Codebase) -> dict[str, Any]:
 
 
 def _ok_answer(action: str, codebase: Codebase) -> dict[str, Any]:
-    return {"status": "ok", "action": action, "codebaseRoot": str(codebase.root)}
+    return {"status": "ok", "action": action, "codebase_root": str(codebase.root)}
 
 
 def _describe_proof(proof: Proof) -> str:

@@ -60,7 +60,10 @@ def repair_store(
 
 
 def _apply_plan(codebase: Codebase, repair_plan: RepairPlan, progress: Progress) -> RepairReport:
-    """Publish what `repair_plan` says. Raises PublishBlocked or IntegrityError when that does not make a whole snapshot."""
+    """Publish what `repair_plan` says.
+
+    Raises PublishBlocked or IntegrityError when the result is not a whole snapshot.
+    """
     if repair_plan.scope == "full":
         report = sync(codebase, SyncOptions(full=True), progress)
         return RepairReport("ok", "full", repair_plan.damaged, report.counts["files"], report.snapshot_id)

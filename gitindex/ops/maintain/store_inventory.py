@@ -105,7 +105,7 @@ def upgrade(
     layout = codebase.layout
     if (
         not layout.readers_lock.exists()
-    ):  # formats are part of what a store is called: an older index lies in another one
+    ):  # formats are part of a store's name: an older index is in another store
         return _reindex(codebase, progress) if gate.find_superseded(codebase) else ("current", None)
     with lease.hold(layout, "upgrade", wait=5):
         steps.reach("upgrade.validate")

@@ -95,7 +95,7 @@ def test_what_is_text_only_is_named(repo: GitRepo) -> None:
     repo.commit("slow", **{"slow.rs": SLOW, "fine.rs": "fn fine() {}\n"})
     harness.index(repo.root)
     told = harness.cli("status", "--json", "--path", str(repo.root)).json
-    assert told["text_only"] == {"time": 1}
+    assert told["coverage"]["text_only"] == {"time": 1}
     assert told["text_only_files"] == {"time": ["slow.rs"]}
     assert told["in_sync"]
     assert "slow.rs" in harness.cli("health", "--path", str(repo.root)).out

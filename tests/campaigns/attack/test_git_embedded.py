@@ -53,7 +53,7 @@ def test_a_reading_call_with_a_path_inside_starts_nothing(
         with pytest.raises(Gated) as caught:
             tools.call(tool, given)
         answer = caught.value.detail["envelope"]
-    assert answer["codebaseRoot"] == str(outer.resolve())
+    assert answer["codebase_root" if indexed else "codebaseRoot"] == str(outer.resolve())
     assert not canary.started
 
 

@@ -83,7 +83,7 @@ def assert_scanned(root: Path, code: str, kind: str) -> None:
     status = run(root, "status")
     assert status.code == 0
     assert status.json["fallback"]["code"] == code
-    assert status.json["indexed_commit"] is None
+    assert status.json["freshness"]["indexed_commit"] is None
     assert [problem["next"] for problem in status.json["problems"] if problem["code"] == code]
     assert "by scanning the files, because git failed" in status.json["truth"]
     health = run(root, "health")

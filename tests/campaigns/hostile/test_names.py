@@ -47,7 +47,7 @@ def test_a_name_that_is_not_utf8_is_a_counted_skip(repo: GitRepo):
     harness.index(repo.root)
     assert paths_of(repo.root) == {"ok.py": "", "caf\\xe9.py": "bad_path", "dirty\\xff.py": "bad_path"}
     status = harness.cli("status", "--json", "--path", str(repo.root)).json
-    assert status["skipped"] == {"bad_path": 2}
+    assert status["coverage"]["skipped"] == {"bad_path": 2}
     assert status["skipped_files"]["bad_path"] == ["caf\\xe9.py", "dirty\\xff.py"]
     assert harness.cli("status", "--path", str(repo.root)).code == 0
     assert harness.index(repo.root).noop
@@ -71,13 +71,13 @@ def test_case_collisions_block_a_strict_publish_and_name_both(repo: GitRepo):
     assert [error["code"] for error in ran.json["errors"]] == ["case_collision"]
     assert set(paths_of(repo.root)) == {"Readme.md", "README.md", "other.py"}
     status = harness.cli("status", "--json", "--path", str(repo.root)).json
-    assert status["degraded"]
+    assert status["coverage"]["degraded"]
     assert status["errors"][0]["path_key"] in ("README.md", "Readme.md")
 
     assert harness.cli("sync", "--path", str(repo.root)).code == 1, "still collides"
     repo.git("rm", "-q", "README.md")
     assert harness.cli("sync", "--path", str(repo.root)).code == 0
-    assert not harness.cli("status", "--json", "--path", str(repo.root)).json["degraded"]
+    assert not harness.cli("status", "--json", "--path", str(repo.root)).json["coverage"]["degraded"]
     assert harness.audited(repo.root).is_clean
 
 

@@ -19,7 +19,7 @@ def test_an_unborn_head(repo: GitRepo):
     repo.write("a.py", "def alpha(): pass\n")
     assert harness.index(repo.root).changes["add"] == 1
     status = harness.cli("status", "--json", "--path", str(repo.root)).json
-    assert status["indexed_commit"] is None
+    assert status["freshness"]["indexed_commit"] is None
     assert status["in_sync"]
     commit = repo.commit("first")
     report = harness.index(repo.root)

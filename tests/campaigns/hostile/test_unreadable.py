@@ -99,7 +99,11 @@ def test_an_unreadable_directory_is_told_and_settles(repo: GitRepo, tmp_path: Pa
         assert "skipped: 1 unreadable" in first.out, first
         assert again.out.startswith("nothing to do"), again
         assert "skipped: 1 unreadable" in again.out
-        assert (told["skipped"], told["in_sync"], told["dirty_files"]) == ({"unreadable": 1}, True, 0)
+        assert (told["coverage"]["skipped"], told["in_sync"], told["freshness"]["dirty_files"]) == (
+            {"unreadable": 1},
+            True,
+            0,
+        )
         assert told["skipped_files"] == {"unreadable": ["closed"]}
         assert ("closed/a.py" in paths_of(root)) == (root == repo.root)
         assert plain.run("sync", *where).code == 0
@@ -190,6 +194,10 @@ def test_a_commit_during_a_sync_is_not_advanced_past(repo: GitRepo, tmp_path: Pa
     with once_at("publish.facts", commit):
         assert harness.index(repo.root).commit == first
     status = harness.cli("status", "--json", "--path", str(repo.root)).json
-    assert (status["indexed_commit"], status["head"], status["in_sync"]) == (first, second, False)
+    assert (status["freshness"]["indexed_commit"], status["freshness"]["head"], status["in_sync"]) == (
+        first,
+        second,
+        False,
+    )
     assert harness.index(repo.root).commit == second
     assert harness.digest_of(repo.root) == harness.clean_digest(repo.root, tmp_path / "scratch")

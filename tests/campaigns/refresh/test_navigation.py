@@ -27,36 +27,36 @@ def found(answer: dict, kind: str = "references") -> list[tuple]:
 
 def test_references_follow_types_that_syntax_cannot(project: Project):
     """`disc.area()` is Disc's method, not Shape's: only the indexer knows."""
-    disc = find_references(project.codebase, "Disc.area", READ)
+    disc = find_references(project.codebase, "Disc.area", READ).to_json()
     assert found(disc) == [("report.py", 6, 17, "semantic")]
     assert [item["role"] for item in disc["references"]] == ["call"]
-    shape = find_references(project.codebase, "Shape.area", READ)
+    shape = find_references(project.codebase, "Shape.area", READ).to_json()
     assert shape["references"] == []
-    imported = find_references(project.codebase, "Disc", READ)
+    imported = find_references(project.codebase, "Disc", READ).to_json()
     assert found(imported) == [("report.py", 1, 20, "semantic"), ("report.py", 5, 12, "semantic")]
     assert [item["role"] for item in imported["references"]] == ["import", "call"]
 
 
 def test_a_position_means_what_the_indexer_says(project: Project):
-    answer = find_symbol(project.codebase, "report.py:6:18", READ)
+    answer = find_symbol(project.codebase, "report.py:6:18", READ).to_json()
     (result,) = answer["results"]
     assert (result["path"], result["line"], result["precision"]) == ("shapes.py", 7, "semantic")
     assert answer["hover"]["signature"] == "def area()"
     assert answer["hover"]["documentation"] == "About area."
-    base = find_symbol(project.codebase, "Shape.area", READ)
+    base = find_symbol(project.codebase, "Shape.area", READ).to_json()
     assert [(item["path"], item["line"]) for item in base["implementations"]] == [("shapes.py", 7)]
 
 
 def test_calls_and_outline_are_labelled(project: Project):
-    callers = call_graph(project.codebase, "Disc.area", READ, depth=2)
+    callers = call_graph(project.codebase, "Disc.area", READ, depth=2).to_json()
     edges = {(edge["from"], edge["to"], edge["precision"]) for edge in callers["edges"]}
     total, area, show = "report.py#total:4", "shapes.py#Disc.area:7", "report.py#show:9"
     assert edges == {(total, area, "semantic"), (show, total, "semantic")}
-    callees = call_graph(project.codebase, "total", READ, direction="callees", depth=1)
+    callees = call_graph(project.codebase, "total", READ, direction="callees", depth=1).to_json()
     assert (total, area, "semantic") in {
         (edge["from"], edge["to"], edge["precision"]) for edge in callees["edges"]
     }
-    answer = outline(project.codebase, "shapes.py", READ)
+    answer = outline(project.codebase, "shapes.py", READ).to_json()
     assert answer["precision"] == "semantic"
     assert {item["precision"] for item in answer["symbols"]} == {"semantic"}
 
@@ -65,14 +65,14 @@ def test_changed_files_fall_back_and_say_so(project: Project):
     """SE-8: a file with other bytes answers syntactically; unchanged files stay exact, also about it."""
     project.repo.write("report.py", "\n" + project.files["report.py"])
     project.sync()
-    assert outline(project.codebase, "report.py", READ)["precision"] == "syntactic"
-    answer = find_references(project.codebase, "Disc", READ)
+    assert outline(project.codebase, "report.py", READ).to_json()["precision"] == "syntactic"
+    answer = find_references(project.codebase, "Disc", READ).to_json()
     assert {item["precision"] for item in answer["references"]} == {"syntactic"}
     assert {item["line"] for item in answer["references"]} == {2, 6}
     project.repo.write("report.py", project.files["report.py"])
     project.repo.write("shapes.py", "# moved\n" + project.files["shapes.py"])
     project.sync()
-    answer = find_references(project.codebase, "Disc.area", READ)
+    answer = find_references(project.codebase, "Disc.area", READ).to_json()
     assert [item["line"] for item in answer["definitions"]] == [8], "where it is now"
     assert found(answer) == [("report.py", 6, 17, "semantic")], "the unchanged file knows its symbol"
 
@@ -82,15 +82,16 @@ def test_unchanged_lines_of_a_changed_file_keep_their_meaning(project: Project):
     text = project.files["report.py"].replace("def show", "# a\n# b\ndef show").replace("Disc()", "Disc( )")
     project.repo.write("report.py", "\n" + text)
     project.sync()
-    answer = find_references(project.codebase, "Disc.area", READ)
+    answer = find_references(project.codebase, "Disc.area", READ).to_json()
     (moved,) = answer["references"]
     assert (moved["path"], moved["line"], moved["column"]) == ("report.py", 7, 17)
     assert (moved["precision"], moved["how"]) == ("syntactic", "shifted")
-    assert find_references(project.codebase, "Shape.area", READ)["references"] == []
-    (meant,) = find_symbol(project.codebase, "report.py:7:18", READ)["results"]
+    assert find_references(project.codebase, "Shape.area", READ).to_json()["references"] == []
+    (meant,) = find_symbol(project.codebase, "report.py:7:18", READ).to_json()["results"]
     assert (meant["path"], meant["line"]) == ("shapes.py", 7)
     changed = {
-        item["line"]: item["how"] for item in find_references(project.codebase, "Disc", READ)["references"]
+        item["line"]: item["how"]
+        for item in find_references(project.codebase, "Disc", READ).to_json()["references"]
     }
     assert changed[2] == "shifted"
     assert changed[6] != "shifted"
@@ -109,7 +110,7 @@ def test_contradicted_occurrences_are_never_exact(tmp_path: Path):
     project.answer(writer.index(*documents, lies, tool="scip-python", version="0.6.6"))
     (done,) = project.refresh().contexts
     assert done.detail["demoted"] == 1
-    answer = find_references(project.codebase, "total", READ)
+    answer = find_references(project.codebase, "total", READ).to_json()
     assert ("user.py", 5, 12) not in [item[:3] for item in found(answer)]
     assert ("user.py", 5, 12, "text") in found(answer, "candidates")
     assert ("user.py", 1, 20, "text") in found(answer, "candidates"), "the indexer is silent about the import"

@@ -21,6 +21,8 @@ from typing import NamedTuple
 import pytest
 
 from gitindex.config import Environment
+from gitindex.navigate.layer import Reference
+from gitindex.navigate.symbol import SymbolEntry
 from gitindex.ops.answers.gated_read import ReadOptions
 from gitindex.ops.answers.structural_answers import find_references, find_symbol
 from gitindex.ops.codebase import Codebase, open_codebase
@@ -202,7 +204,7 @@ def check_references(codebase: Codebase, marks: list[Mark]) -> int:
         targets = {at for symbol in here[place] for at in places[symbol]}
         wanted = set().union(*(referred[symbol] for at in targets for symbol in defined[at]))
         answer = find_references(codebase, ":".join(map(str, place)), READ, 10_000)
-        found = {place_of(item) for item in answer["references"] if item["precision"] == "semantic"}
+        found = {place_of(item) for item in answer.reference_list.references if item.precision == "semantic"}
         assert {at for at in found if at[0] in files} == wanted, (place, symbols)
         checked += len(wanted)
     return checked
@@ -220,12 +222,12 @@ def check_implementations(codebase: Codebase, marks: list[Mark | tuple[str, str]
             wanted[places[mark[1]]].add(last[:3])
     for place, expected in wanted.items():
         answer = find_symbol(codebase, ":".join(map(str, place)), READ)
-        assert {place_of(item) for item in answer["implementations"]} == expected, place
+        assert {place_of(item) for item in answer.implementations} == expected, place
     return sum(map(len, wanted.values()))
 
 
-def place_of(item: dict) -> tuple[str, int, int]:
-    return item["path"], item["line"], item["column"]
+def place_of(item: Reference | SymbolEntry) -> tuple[str, int, int]:
+    return item.path, item.line, item.column
 
 
 def test_the_published_suite(suite: Suite, capsys: pytest.CaptureFixture):

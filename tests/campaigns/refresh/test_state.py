@@ -18,7 +18,7 @@ ALL = ("shapes.py", "report.py", "other.py", "README.md")
 
 
 def states(project: Project, *paths: str, **more: str) -> dict:
-    answer = read_file_states(project.codebase, paths or ALL, ReadOptions(), **more)
+    answer = read_file_states(project.codebase, paths or ALL, ReadOptions(), **more).to_json()
     return {
         **answer,
         "states": {item["path"]: (item["freshness"], item["certainty"]) for item in answer["files"]},

@@ -48,7 +48,7 @@ def test_damaged_documents_are_noticed_and_mended(project: Project):
     repair_store(project.codebase)
     with open_active(project.codebase.layout) as view:
         assert check.inspect(view) == []
-    assert find_references(project.codebase, "Disc", ReadOptions())["references"]
+    assert find_references(project.codebase, "Disc", ReadOptions()).to_json()["references"]
     (done,) = project.refresh().contexts
     assert done.outcome == "refreshed"
     assert all_documents(project) == before
@@ -83,7 +83,7 @@ def test_a_full_reindex_keeps_what_is_exact(project: Project, compacted: bool):
         compact(project.codebase.layout)
     report = sync(project.codebase, SyncOptions(full=True, workers=1))
     assert all_documents(project) == before
-    assert find_references(project.codebase, "Disc", ReadOptions())["references"]
+    assert find_references(project.codebase, "Disc", ReadOptions()).to_json()["references"]
     with open_active(project.codebase.layout) as view:
         assert check.inspect(view) == []
         assert view.manifest.snapshot_id == report.snapshot_id
