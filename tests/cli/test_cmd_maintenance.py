@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -19,7 +20,9 @@ from gitindex.cli import (
 )
 from gitindex.lifecycle.check import Problem
 from gitindex.lifecycle.digest import Digest
+from gitindex.ops.codebase import Notice
 from gitindex.ops.maintain.audit import Audit
+from gitindex.ops.maintain.index_status import GitFailure, StatusAnswer
 from gitindex.ops.maintain.repair import RepairReport
 from tests.support import harness
 from tests.support.gitrepo import GitRepo
@@ -108,13 +111,13 @@ def test_an_audit_lists_its_problems():
 
 def test_health_names_a_scan_and_what_to_run():
     """C-1: without git the next step is git's, once git works it is a sync."""
-    problem = {"code": "git_damaged", "message": "m", "next": "git fsck"}
-    fallback = {"code": "git_damaged", "message": "the index is corrupt"}
-    assert cmd_health._git_notices({"problems": [problem], "fallback": None}) == [problem]
-    scanned = cmd_health._git_notices({"problems": [problem], "fallback": fallback})
-    assert [notice["next"] for notice in scanned] == ["git fsck"]
-    again = cmd_health._git_notices({"problems": [{**problem, "code": "busy"}], "fallback": fallback})
-    assert [notice["next"] for notice in again] == ["gitindex sync"]
+    problem = Notice("git_damaged", "m", "git fsck")
+    answer = StatusAnswer("ok", "indexed", "/r", "s", {}, problems=(problem,))
+    assert cmd_health._git_notices(answer) == [problem]
+    scanned = replace(answer, fallback=GitFailure("git_damaged", "index", "the index is corrupt", "git fsck"))
+    assert [notice.next for notice in cmd_health._git_notices(scanned)] == ["git fsck"]
+    again = replace(scanned, problems=(replace(problem, code="busy"),))
+    assert [notice.next for notice in cmd_health._git_notices(again)] == ["gitindex sync"]
 
 
 def test_an_upgrade_of_a_current_store_does_nothing(indexed: GitRepo):

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from gitindex.cli import cmd_indexers, cmd_jobs, cmd_refresh, cmd_state
+from gitindex.ops.exact.edit_gate import FileStateEntry, FileStatesAnswer
 from gitindex.ops.exact.indexer_inputs import make_caps
 from gitindex.ops.exact.refresh import ContextReport, RefreshOptions, RefreshReport
+from gitindex.semantic.mutation import Witness
 from tests.support import harness
 from tests.support.gitrepo import GitRepo
 
@@ -124,12 +126,17 @@ def test_installing_needs_a_name():
     ("gate", "last"), [("needs_decision", "--decide"), ("blocked", "next: gitindex sync")]
 )
 def test_the_gate_says_what_to_do(gate: str, last: str):
-    data = {
-        "files": [{"path": "a.py", "freshness": "clean", "certainty": "ambiguous", "ambiguity": ["x", "y"]}],
-        "gate": gate,
-        "witnesses": [{"path": "b.py", "reason": "changed", "command": "gitindex sync"}],
-        "ambiguous": ["a.py"],
-    }
-    lines = cmd_state._render_text(data).splitlines()
+    answer = FileStatesAnswer(
+        status="ok",
+        basis=None,  # type: ignore[arg-type]  # the text does not show it
+        head="c",
+        gate=gate,
+        files=(FileStateEntry("a.py", "clean", "ambiguous", "", ("x", "y")),),
+        witnesses=(Witness("b.py", "dirty", "certain", "changed", "", "gitindex sync"),),
+        ambiguous=("a.py",),
+        signature="s",
+        decision=None,
+    )
+    lines = cmd_state._render_text(answer).splitlines()
     assert lines[:2] == ["a.py  clean  ambiguous  x, y", f"gate: {gate}"]
     assert last in lines[-1]
