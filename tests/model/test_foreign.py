@@ -1,4 +1,4 @@
-"""`model.foreign.quote_argument`: a hint that is copied means the exact name (EN-9)."""
+"""`model.foreign.quote_argument`: a hint that is copied means the exact name."""
 
 from __future__ import annotations
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gitindex.model.manifest import GitFailure, GitState
-from gitindex.ops.syncing.sync_plan import has_moved
+from gitindex.ops.syncing.sync_plan import SyncOptions, has_moved, is_commit_only
+from tests.gitrepo import GitRepo
+from tests.harness import codebase
 
 HERE = GitState(head_sha="a" * 40)
 NO_GIT = GitFailure("git_not_installed", "", "git is not installed", "install git")
@@ -35,3 +38,23 @@ def test_another_failure_moves_another_wording_does_not():
     failing = replace(HERE, failure=NO_GIT)
     assert has_moved(failing, replace(HERE, failure=NO_INDEX))
     assert not has_moved(failing, replace(HERE, failure=replace(NO_GIT, message="no git here")))
+
+
+@pytest.mark.parametrize(
+    ("in_git", "clean_only", "asked", "expected"),
+    [
+        (True, False, False, False),
+        (True, True, False, True),
+        (True, False, True, True),
+        (False, True, False, False),
+        (False, False, False, False),
+    ],
+)
+def test_the_working_tree_is_left_out_where_that_means_something(
+    repo: GitRepo, tmp_path: Path, in_git: bool, clean_only: bool, asked: bool, expected: bool
+):
+    """CF-1: without git nothing is committed, so `clean_only` leaves nothing out."""
+    folder = repo.root if in_git else tmp_path / "plain"
+    folder.mkdir(exist_ok=True)
+    (folder / ".gitindex.toml").write_text(f"[index]\nclean_only = {str(clean_only).lower()}\n")
+    assert is_commit_only(codebase(folder), SyncOptions(commit_only=asked)) is expected
