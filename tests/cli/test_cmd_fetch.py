@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
+import pytest
+
+from gitindex.cli import cmd_fetch
 from gitindex.cli.cmd_fetch import report_text
 from gitindex.ops.sharing.fetch_report import FetchReport
+from tests.gitrepo import GitRepo
+from tests.harness import cli
 
 REPORT = FetchReport(
     status="ok",
@@ -41,3 +48,22 @@ def test_a_base_beside_the_history_is_no_ancestor():
     text = report_text(replace(REPORT, distance=None, caught_up={}))
     assert "aaaaaaaaaaaa, no ancestor of bbbbbbbbbbbb" in text
     assert "nothing to do" in text
+
+
+@pytest.mark.parametrize(("words", "shown"), [((), True), (("--json",), False)])
+def test_progress_is_for_people(
+    words: tuple[str, ...], shown: bool, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+):
+    """UI-1: with `--json` neither bar is drawn."""
+    bars: list[tuple[str, bool]] = []
+
+    @contextmanager
+    def bar(name: str, visible: bool) -> Iterator[None]:
+        bars.append((name, visible))
+        yield
+
+    monkeypatch.setattr(cmd_fetch, "progress_bar", lambda visible: bar("progress", visible))
+    monkeypatch.setattr(cmd_fetch, "transfer_bar", bar)
+    monkeypatch.setattr(cmd_fetch, "fetch", lambda *_: REPORT)
+    assert cli("fetch", "--path", str(repo.root), *words).code == 0
+    assert bars == [("progress", shown), ("fetching", shown)]
