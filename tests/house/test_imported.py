@@ -18,7 +18,7 @@ EXCUSED = {
 }
 # Package -> modules without a test of their own when this rule came. Delete a module here once a test imports it.
 LEFT = {
-    "cli": "command output packages progress_bar read_options start summary transfer",
+    "cli": "output packages progress_bar read_options start summary transfer",
     "extract": "gc_pause",
     "extract.embed": "protocol transformers",
     "files": "glob",
@@ -28,7 +28,7 @@ LEFT = {
     "lifecycle": "control_files merging removal repair_planner",
     "mcp": "threads",
     "model": "change_set rulefiles toml",
-    "navigate": "callgraph dataflow diagram exact_layer file_imports outline place_syntax references shifted_layer symbol syntactic_layer text",
+    "navigate": "callgraph dataflow diagram exact_layer file_imports outline place_syntax references shifted_layer symbol text",
     "ops.answers": "file_scan",
     "ops.maintain": "codebase_list index_status settings_file stats",
     "ops.sharing": "merge_manifests published_snapshots signed_claim signing_keys upload_snapshot verify_published",
@@ -41,7 +41,7 @@ LEFT = {
     "semantic": "carry_over importer pythonenv refresher",
     "semantic.indexers": "rust_analyzer scip_clang scip_dotnet scip_go scip_java scip_python scip_typescript",
     "source": "directory gittree worktree_files",
-    "store": "clone compatibility contents install_snapshot ownership",
+    "store": "clone compatibility install_snapshot ownership",
     "trust": "pin_changes private_file",
     "view": "exact_facts",
 }
