@@ -14,8 +14,8 @@ import pytest
 from hypothesis import settings
 
 from gitindex.config import limit_numpy_threads
-from tests import models
-from tests.gitrepo import GitRepo
+from tests.support import models
+from tests.support.gitrepo import GitRepo
 
 limit_numpy_threads()
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure

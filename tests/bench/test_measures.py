@@ -9,7 +9,7 @@ from benchmarks import corpus, history, madescip, measure, peers, profile
 from benchmarks.tools import Missing
 
 from gitindex.scip.reader import IndexFile
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 STACKS = """\
 process 12:"python -m gitindex";<module> (/x/lib/python3.11/runpy.py:1);sync (gitindex/ops/syncing/sync.py:40);write (gitindex/indexing/write.py:9) 30

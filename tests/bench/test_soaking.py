@@ -14,7 +14,7 @@ from soaking.world import TICK_NS, World
 
 from gitindex.errors import IntegrityError
 from gitindex.segment.lexical_index import LexicalWriter
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture(scope="module")

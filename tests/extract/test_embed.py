@@ -13,7 +13,7 @@ from gitindex.errors import EmbeddingError
 from gitindex.extract.embed.embedders import embedder_identity, open_embedder
 from gitindex.extract.embed.fake import FakeEmbedder
 from gitindex.model.settings import EmbedSettings
-from tests.models import bundled_model
+from tests.support.models import bundled_model
 
 TEXTS = ["open the file", "def read_file(path): return open(path)", "", "...", "größe 日本語"]
 

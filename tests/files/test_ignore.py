@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitindex.files.ignore import Ignore, IgnoreRules, fingerprint_rules
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 
 def asked_git(root: Path, paths: list[bytes]) -> set[bytes]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from gitindex.files.ignore import Ignore, IgnoreRules
 from gitindex.files.safeopen import Root
 from gitindex.files.walk import DIRECTORY_MODE, NESTED_MODE, WalkEntry, walk
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 
 def listed(where: Path, ignore: Ignore | None = None) -> dict[bytes, WalkEntry]:

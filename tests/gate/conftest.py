@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gitindex.ops.codebase import Codebase
-from tests.gitrepo import GitRepo
-from tests.harness import codebase, index
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import codebase, index
 
 FILES = {
     "app/core.py": (

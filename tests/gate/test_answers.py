@@ -11,8 +11,8 @@ from gitindex.config import load_environment
 from gitindex.mcp.server import Service
 from gitindex.mcp.tool_schemas import BY_NAME
 from gitindex.model import versions
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 COMMANDS = {
     "search": ("search", "alpha"),

@@ -19,7 +19,7 @@ from gitindex.ops.syncing import catchup, maintenance
 from gitindex.store import lease, manifests
 from tests.gate import forge
 from tests.gate.conftest import READS, TOOLS
-from tests.harness import cli, digest_of
+from tests.support.harness import cli, digest_of
 
 NEW = "app/fresh.py"
 WAYS = (("sync",), ("init", "--no-hooks"), ("sync", "--full"), *((*read, "--sync") for read in READS))

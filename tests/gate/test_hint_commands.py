@@ -13,7 +13,7 @@ import pytest
 
 from gitindex.cli.main import COMMANDS, group
 from gitindex.ops.codebase import Codebase
-from tests.harness import cli
+from tests.support.harness import cli
 
 SOURCE = Path(__file__).parents[2] / "gitindex"
 _COMMAND = re.compile(r"gitindex((?: (?:--?[a-z][\w-]*|[a-z][\w-]*|[A-Z]+\b|I/N))+)")

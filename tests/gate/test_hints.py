@@ -17,8 +17,8 @@ from gitindex.mcp.server import Service
 from gitindex.ops.codebase import Codebase
 from tests.gate import forge
 from tests.gate.conftest import FILES
-from tests.gitrepo import GitRepo
-from tests.harness import cli, codebase, index
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import cli, codebase, index
 
 
 @pytest.fixture

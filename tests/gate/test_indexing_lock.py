@@ -19,8 +19,8 @@ from gitindex.ops.maintain import index_actions
 from gitindex.store import state_file, steps
 from tests.gate import forge
 from tests.gate.conftest import FILES, READS, TOOLS
-from tests.gitrepo import GitRepo
-from tests.harness import cli, codebase, index, view
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import cli, codebase, index, view
 
 
 def tool(name: str, path: Path, /, **arguments: Any) -> dict[str, Any]:

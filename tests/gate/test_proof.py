@@ -9,7 +9,7 @@ from gitindex.errors import Gated
 from gitindex.model.proof import Proof, ProofOutcome, ProofReason
 from gitindex.ops.codebase import Codebase
 from tests.gate import forge
-from tests.harness import index, view
+from tests.support.harness import index, view
 
 
 def proof(codebase: Codebase) -> Proof:

@@ -15,8 +15,8 @@ from gitindex.mcp.tool_schemas import TOOLS as MCP_TOOLS
 from gitindex.ops.codebase import Codebase
 from tests.gate import forge
 from tests.gate.conftest import READS, TOOLS
-from tests.gitrepo import GitRepo
-from tests.harness import cli
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import cli
 
 FOREGROUND = (
     *READS,

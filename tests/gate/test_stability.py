@@ -18,8 +18,8 @@ from gitindex.ops.codebase import Codebase
 from gitindex.ops.maintain import index_actions
 from tests.gate import forge
 from tests.gate.conftest import FILES, READS, TOOLS
-from tests.gitrepo import GitRepo
-from tests.harness import cli, codebase, index, view
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import cli, codebase, index, view
 
 
 def tool(name: str, path: Path, /, **arguments: Any) -> dict[str, Any]:
@@ -125,9 +125,9 @@ def test_d_list_is_stable_under_failures(indexed: Codebase, tmp_path: Path) -> N
     assert len(listed) == 6
     shutil.rmtree(others["gone"].root)
     others["state"].layout.state.write_bytes(b"\xff{")
-    others["pointer"].layout.active.write_text("nonsense")
+    others["pointer"].layout.active_pointer.write_text("nonsense")
     damaged = others["manifest"].layout
-    damaged.manifest(damaged.active.read_text().strip()).write_text('{"schema_version": 99}')
+    damaged.manifest(damaged.active_pointer.read_text().strip()).write_text('{"schema_version": 99}')
     others["lease"].layout.lease.write_text("torn")
     for _ in range(3):
         assert roots() == listed

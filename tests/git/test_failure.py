@@ -13,7 +13,7 @@ from gitindex.git.failure import NEXT_STEPS, Damage, allows_file_scan, damage_er
 from gitindex.git.loose import LooseObjects
 from gitindex.git.repo import discover
 from gitindex.git.run import run
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 ID = b"a6f1d25c019fe7aaad0412888d9d6c7933656817"
 DAMAGE = {

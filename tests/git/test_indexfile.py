@@ -11,7 +11,7 @@ from gitindex.git.indexfile import has_valid_checksum
 from gitindex.git.repo import Repo, discover
 from gitindex.git.status import list_dirty
 from gitindex.git.tracked import list_tracked
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 
 def found(repo: GitRepo) -> Repo:

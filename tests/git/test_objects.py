@@ -22,7 +22,7 @@ from gitindex.git.objects_pygit2 import Pygit2Objects, open_pygit2
 from gitindex.git.repo import Repo, discover
 from gitindex.model.ids import blob_id
 from gitindex.userconfig import UserConfig
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 ODD = [

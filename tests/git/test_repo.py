@@ -20,7 +20,7 @@ from gitindex.git.repo import (
     resolve,
     root_commits,
 )
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 
 def found(where: Path) -> Repo:

@@ -12,7 +12,7 @@ import pytest
 from gitindex.errors import GitError, TransientGitError
 from gitindex.git.environment import SETTINGS, environment
 from gitindex.git.run import GitStream, PendingCommands, run
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 QUICK = (0.01, 0.01)
 

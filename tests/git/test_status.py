@@ -15,7 +15,7 @@ from gitindex.git.objects_cli import CliObjects
 from gitindex.git.repo import Repo, discover, read_head
 from gitindex.git.status import DirtyPath, list_dirty
 from gitindex.model.ids import blob_id
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 
 def found(where: Path) -> Repo:

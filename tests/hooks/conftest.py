@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked
+from tests.support.gitrepo import GitRepo
 
 _OTHER_GIT = os.environ.get("GITINDEX_TEST_GIT")
 _ROOT = Path(__file__).parents[2]

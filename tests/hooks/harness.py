@@ -14,7 +14,7 @@ from gitindex.git.repo import Repo, discover
 from gitindex.gitdir import hookrequest
 from gitindex.hooks import journal
 from gitindex.hooks.install import install
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 
 def found(root: Path) -> Repo:

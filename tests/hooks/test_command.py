@@ -15,8 +15,8 @@ from gitindex.cli.main import group
 from gitindex.errors import NotARepository
 from gitindex.gitdir import hookrequest
 from gitindex.hooks.events import EVENTS
-from tests.gitrepo import GitRepo
 from tests.hooks.harness import wait_for
+from tests.support.gitrepo import GitRepo
 
 
 def gitindex(*arguments: str, cwd: Path, check: bool = True) -> Result:

@@ -20,8 +20,8 @@ from gitindex.ops.maintain.audit import audit
 from gitindex.ops.syncing.sync import sync
 from gitindex.store import manifests
 from gitindex.view.snapshot import open_active
-from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, found, run, wait_for
+from tests.support.gitrepo import GitRepo
 
 
 def codebase(root: Path) -> Codebase:

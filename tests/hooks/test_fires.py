@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture

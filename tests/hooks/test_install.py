@@ -16,8 +16,8 @@ from gitindex.hooks.events import EVENTS
 from gitindex.hooks.install import install, read_status, uninstall
 from gitindex.hooks.reach import CONFIGURATION, DRY_RUN
 from gitindex.hooks.shim import ShimCall
-from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, found, run
+from tests.support.gitrepo import GitRepo
 
 _MOVING = ("index", "refs", "COMMIT_EDITMSG", "ORIG_HEAD", "HEAD")  # what commits change by themselves
 SHELL_HOOK = "#!/bin/sh\necho foreign $1 >>log\nexit 5\n"

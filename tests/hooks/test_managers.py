@@ -15,9 +15,9 @@ from gitindex.hooks import journal, precommit
 from gitindex.hooks.events import EVENTS
 from gitindex.hooks.install import install, read_status, uninstall
 from gitindex.hooks.reach import CONFIGURATION, DRY_RUN
-from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, found, run, wait_for
 from tests.hooks.test_install import snapshot
+from tests.support.gitrepo import GitRepo
 
 _ROOT = Path(__file__).parents[2]
 NO_OP = """\

@@ -16,8 +16,8 @@ import pytest
 from gitindex.gitdir import hookrequest
 from gitindex.gitdir.folder import common_folder_path
 from gitindex.hooks import journal
-from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
+from tests.support.gitrepo import GitRepo
 
 _ROOT = os.geteuid() == 0
 _DROPPED = "-dac_override,-dac_read_search"

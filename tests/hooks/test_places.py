@@ -14,8 +14,8 @@ import pytest
 from gitindex.gitdir import folder, hookrequest
 from gitindex.hooks import journal
 from gitindex.hooks.worker import failed_run_message
-from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, run, wait_for
+from tests.support.gitrepo import GitRepo
 
 
 def test_the_worker_is_detached_scrubbed_and_polite(hooked: Hooked) -> None:

@@ -13,8 +13,8 @@ from gitindex.gitdir import folder, hookrequest
 from gitindex.hooks import owner, shim
 from gitindex.hooks.install import install, uninstall
 from gitindex.hooks.worker import LEGACY_FILES
-from tests.gitrepo import GitRepo
 from tests.hooks.harness import Hooked, found, run, wait_for
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture

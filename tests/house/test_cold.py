@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import harness
-from tests.gitrepo import GitRepo
 from tests.house.graph import REPOSITORY
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 HEAVY = ("lancedb", "torch", "sentence_transformers", "boto3", "botocore", "mcp")
 VECTORS = ("lance", "pyarrow")

@@ -15,10 +15,10 @@ import click
 import pytest
 
 from gitindex.cli.main import COMMANDS, group
-from tests import harness
-from tests.gitrepo import GitRepo
 from tests.house.graph import REPOSITORY
 from tests.house.reference import commands, render
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 DOCS = ("README.md", "docs/cli.md", "docs/configuration.md", "docs/exit-codes.md", "docs/design.md")
 SERVICES = {"mcp", "hooks run", "hooks worker"}  # speak protocols of their own on stdout

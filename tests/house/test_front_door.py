@@ -169,7 +169,10 @@ def test_every_file_that_the_security_page_names_exists():
     rows = [row for row in rows if "`" in row[1]][1:]  # without the heading
     assert len(rows) > 10
     for mechanism, where, attacked in rows:
-        for cell, base in ((where, REPOSITORY / "gitindex"), (attacked, REPOSITORY / "tests" / "attack")):
+        for cell, base in (
+            (where, REPOSITORY / "gitindex"),
+            (attacked, REPOSITORY / "tests" / "campaigns" / "attack"),
+        ):
             for name in re.findall(r"`([^`]+)`", cell):
                 home = REPOSITORY if name.startswith("ci/") else base
                 assert list(home.glob(name.rstrip("/"))), f"{mechanism}: {name}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tests.house.graph import sources
 
 # The door, and the standard library's own.
-QUOTING = {"argument", "quote"}
+QUOTING = {"quote_argument", "quote"}
 # Names and values of ours, or hexadecimal: expression → why it needs no quoting.
 HARMLESS = {
     "commit[:12]",  # hexadecimal
@@ -68,7 +68,7 @@ def test_the_check_sees_what_it_is_for():
     ):
         assert not all(map(is_safe, parts(ast.parse(bad, mode="eval").body))), bad
     for good in (
-        "f'git switch {argument(branch)}'",
+        "f'git switch {quote_argument(branch)}'",
         "f'one of {\", \".join(MODES)}'",
         "'plain'",
         "f'fix {FILE_NAME}'",

@@ -39,10 +39,10 @@ from gitindex.semantic import firstpass
 from gitindex.semantic.contexts import FAMILIES
 from gitindex.semantic.indexers.registry import INDEXERS
 from gitindex.store.layout import Layout
-from tests import harness
-from tests.gitrepo import GitRepo
 from tests.house.graph import REPOSITORY
 from tests.house.reference import commands
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 from tests.versions.corpus import PROJECT
 from tests.versions.stored import full_manifest
 

@@ -16,7 +16,7 @@ from gitindex.model.skips import SkipReason
 from tests.house.graph import REPOSITORY, imports, sources
 
 REASONS = {
-    "Skip": ({member.name for member in SkipReason}, skips.__name__),
+    "SkipReason": ({member.name for member in SkipReason}, skips.__name__),
     "textonly": ({name for name in vars(textonly) if name.isupper()}, textonly.__name__),
 }
 

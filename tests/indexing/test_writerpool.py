@@ -15,8 +15,8 @@ from gitindex.errors import StorageFull
 from gitindex.git.repo import discover, estimate_tracked
 from gitindex.indexing import writerpool
 from gitindex.store import publish
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 FILES = {f"pkg{at % 7}/m{at}.py": f"def f{at}():\n    return g{at}({at})\n" for at in range(300)}
 SIDE_BY_SIDE = {"workers": 3}

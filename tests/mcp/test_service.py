@@ -20,8 +20,8 @@ from gitindex.mcp.background_jobs import RebuildJobs
 from gitindex.mcp.server import Service
 from gitindex.mcp.tool_schemas import BY_NAME, TOOLS, check_arguments
 from tests.gate.conftest import FILES
-from tests.gitrepo import GitRepo
-from tests.harness import index
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import index
 
 DOCS = Path(__file__).parents[2] / "docs" / "mcp.md"
 

@@ -9,8 +9,8 @@ import anyio
 
 from gitindex.mcp.tool_schemas import TOOLS
 from tests.gate.conftest import FILES
-from tests.gitrepo import GitRepo
 from tests.mcp.client import Session, drive
+from tests.support.gitrepo import GitRepo
 
 
 def test_a_whole_life_over_mcp(repo: GitRepo) -> None:

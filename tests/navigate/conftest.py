@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.gitrepo import GitRepo
-from tests.harness import Ran, cli, index
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import Ran, cli, index
 
 FILES = {
     "pkg/__init__.py": "",

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gitindex.navigate.pagerank import pagerank
 from gitindex.navigate.repomap import count_tokens
-from tests.gitrepo import GitRepo
-from tests.harness import cli, index
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import cli, index
 
 
 def names(answer: dict, side: str) -> set[tuple[str, str]]:
@@ -78,7 +78,7 @@ def test_a_limit_of_nodes_is_told(project: GitRepo, ask) -> None:
     """QU-4: what does not fit is counted."""
     from gitindex.ops.answers.gated_read import ReadOptions
     from gitindex.ops.answers.structural_answers import call_graph
-    from tests.harness import codebase
+    from tests.support.harness import codebase
 
     body = "".join(f"def f{at}():\n    hub()\n\n\n" for at in range(30))
     project.write("pkg/hub.py", f"def hub():\n    pass\n\n\n{body}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gitrepo import GitRepo
-from tests.harness import cli, index
 from tests.navigate.conftest import FILES, spot
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import cli, index
 
 
 def places(items: list[dict]) -> list[str]:

@@ -15,9 +15,9 @@ from gitindex.cli.main import group
 from gitindex.navigate.slice import slice_lines
 from gitindex.ops.answers.answer_budget import fit, json_length
 from gitindex.ops.answers.file_text import split_range
-from tests.gitrepo import GitRepo
-from tests.harness import cli, index
 from tests.navigate.conftest import FILES
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import cli, index
 
 
 def test_read_gives_the_lines_asked_for(ask) -> None:

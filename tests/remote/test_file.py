@@ -41,7 +41,7 @@ def test_modes_follow_the_umask(where):
 def test_a_crash_leaves_only_what_is_no_object(where):
     """Killed between writing and linking: the temporary file is never listed and never in the way."""
     transport = open_transport(where.as_uri())
-    transport._staged(where / KEY, b"half")
+    transport._stage(where / KEY, b"half")
     assert list(transport.list("v1/")) == []
     assert transport.put_if_absent(KEY, b"whole") is PutOutcome.CREATED
     assert [entry.key for entry in transport.list("v1/")] == [KEY]

@@ -116,7 +116,7 @@ def test_connections_are_kept_and_shared(rclone_server, connect):
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert 1 <= len(transport._reader._idle) <= 16
+    assert 1 <= len(transport._reader._idle_connections) <= 16
 
 
 def test_an_odd_answer_is_settled_by_boto3(moto_server, connect):
@@ -126,4 +126,4 @@ def test_an_odd_answer_is_settled_by_boto3(moto_server, connect):
         transport = connect(moto_server, endpoint=proxy.endpoint, prefix="odd", signed=True)
         proxy.rules.append(Rule("status", method="GET", times=1, status=400))
         assert get(transport, KEY, max_bytes=10) == b"bytes"
-        assert not transport._settled
+        assert not transport._signed_reads_work

@@ -15,7 +15,7 @@ from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.search.hit import Hit
 from gitindex.search.request import Request
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 FILES = {
     ".gitindex.toml": '[embedding]\nprovider = "fake"\n',

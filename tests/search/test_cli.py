@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import Ran, cli
 from tests.search.conftest import Asked
+from tests.support.harness import Ran, cli
 
 _ROOT = Path(__file__).resolve().parents[2]
 

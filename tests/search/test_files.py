@@ -12,8 +12,8 @@ from gitindex.search.engine import NoVectors
 from gitindex.search.files import Evidence, gather, rank
 from gitindex.search.parse import parse
 from gitindex.search.request import FILE_MODES, MODES
-from tests.harness import cli
 from tests.search.conftest import FILES, Ask, Asked
+from tests.support.harness import cli
 
 
 def chunk(path: str, ordinal: int = 1, language: str = "python") -> Candidate:

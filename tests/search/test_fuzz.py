@@ -19,8 +19,8 @@ from gitindex.search.engine import Engine
 from gitindex.search.hit import Found
 from gitindex.search.request import MODES, Request
 from gitindex.view.snapshot import open_active
-from tests.gitrepo import GitRepo
 from tests.search.conftest import FILES
+from tests.support.gitrepo import GitRepo
 
 _PIECES = st.sampled_from(
     ["cart", "add_item", "ShoppingCart", '"', "-", "path:", "lang:py", "-kind:class", "sym:refund", "*", "pay*",

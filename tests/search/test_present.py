@@ -8,8 +8,8 @@ from gitindex.ops.answers.answer_truths import assess_freshness
 from gitindex.ops.answers.search_answer import QueryOptions, query
 from gitindex.ops.syncing.worktree_status import start_status
 from gitindex.search.request import LEXICAL, Request
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 ASKED = Request("alpha", LEXICAL)
 

@@ -10,9 +10,9 @@ from gitindex.config import load_environment
 from gitindex.errors import UsageError
 from gitindex.mcp.server import Service
 from gitindex.search.hit import Found
-from tests.harness import Ran, cli
+from tests.cli.test_pager import at_terminal
 from tests.search.conftest import Ask, Asked
-from tests.search.test_pager import at_terminal
+from tests.support.harness import Ran, cli
 
 _FAKE = {".gitindex.toml": '[embedding]\nprovider = "fake"\n'}
 _MANY = 230
@@ -21,8 +21,8 @@ _MANY = 230
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     """More files with one word than any limit allows."""
-    from tests.gitrepo import GitRepo
     from tests.search.conftest import indexed
+    from tests.support.gitrepo import GitRepo
 
     root = tmp_path_factory.mktemp("many")
     files = {f"lib/part{at:03}.py": f"def token_{at}():\n    return 'needle'\n" for at in range(_MANY)}

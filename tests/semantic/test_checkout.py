@@ -12,7 +12,7 @@ from gitindex.errors import ExactFactsError
 from gitindex.git.objects import open_objects
 from gitindex.git.repo import discover, resolve
 from gitindex.semantic.checkout import BlobReader, check_out
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 
 def open_tree(repo: GitRepo, rev: str = "HEAD"):

@@ -27,7 +27,7 @@ from gitindex.semantic.indexers.adapter import IndexerRun
 from gitindex.semantic.indexers.npm_tool import install_directory as npm_home
 from gitindex.semantic.indexers.registry import indexer_for
 from gitindex.semantic.process import Caps
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 pytestmark = pytest.mark.slow
 

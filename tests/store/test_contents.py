@@ -12,10 +12,10 @@ from gitindex.errors import WriteVerificationFailed
 from gitindex.model.manifest import Manifest
 from gitindex.segment.chunk_table import MARKER_KIND
 from gitindex.store import manifests
-from tests import harness
 from tests.gate import forge
-from tests.gitrepo import GitRepo
-from tests.hostile.midway import during
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
+from tests.support.midway import during
 
 Change = Callable[[pa.Table], pa.Table]
 

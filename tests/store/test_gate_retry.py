@@ -7,8 +7,8 @@ import pytest
 from gitindex.errors import WriteVerificationFailed
 from gitindex.segment.lexical_index import LexicalWriter
 from gitindex.store import log, manifests
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 def lose_deletes(monkeypatch: pytest.MonkeyPatch, writers: int) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from gitindex.store import manifests
 from gitindex.store.layout import Layout
-from tests import harness
-from tests.gitrepo import GitRepo
-from tests.hostile.midway import once_at
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
+from tests.support.midway import once_at
 
 
 @pytest.fixture

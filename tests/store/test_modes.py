@@ -14,9 +14,9 @@ from gitindex.ops.syncing.maintenance import maintain_after_sync
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.store import capability, stores
-from tests import harness
-from tests.gitrepo import GitRepo
-from tests.share.team import Team
+from tests.campaigns.share.team import Team
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 def modes(base: Path) -> dict[str, int]:

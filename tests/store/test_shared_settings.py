@@ -11,8 +11,8 @@ from gitindex.config import Settings
 from gitindex.errors import ConfigError
 from gitindex.model.settings import IndexSettings
 from gitindex.ops.sharing.remote_session import published_fingerprint
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 
 @pytest.fixture

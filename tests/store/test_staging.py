@@ -15,10 +15,10 @@ from gitindex.lifecycle import gc
 from gitindex.model.ids import ulid
 from gitindex.store import clock, lease, staging
 from gitindex.store.layout import Layout
-from tests import harness
-from tests.core import stopping
-from tests.core.crashing import REPOSITORY, kill_at
-from tests.gitrepo import GitRepo
+from tests.campaigns.crash import stopping
+from tests.campaigns.crash.crashing import REPOSITORY, kill_at
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 
 DIES = """
 import os, sys

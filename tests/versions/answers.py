@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gitindex.model import versions
-from tests import harness
-from tests.gitrepo import GitRepo
+from tests.support import harness
+from tests.support.gitrepo import GitRepo
 from tests.versions.guard import COMMAND, TABLE
 
 RECORDED = Path(__file__).with_name("answers.json")

@@ -45,7 +45,7 @@ from gitindex.trust import claim as claims
 from gitindex.trust import pinjson
 from gitindex.trust.pins import RepositoryTrust, RevokedKey, TrustedKey
 from gitindex.trust.scopes import ClonePin, Pins
-from tests.semantic_import.project import FILES, scip_of
+from tests.campaigns.refresh.project import FILES, scip_of
 from tests.trust.made import signing_key, snapshot_claim
 from tests.versions.corpus import extract_project_file, plain_chunks
 from tests.versions.guard import Guard, Sample

@@ -16,7 +16,7 @@ from tests.versions import answers, content, guard
 from tests.versions.guard import Entry, Guard
 from tests.versions.record import GUARDS
 
-# Guarded where they are used: `tests/core/test_versions.py` compares it with the installed package.
+# Guarded where they are used: `tests/model/test_versions.py` compares it with the installed package.
 ELSEWHERE = {"GRAMMAR_VERSION"}
 
 
@@ -80,11 +80,11 @@ def plain_table(dimension: int) -> pa.Schema:
 
 
 MUTATIONS: tuple[tuple[str, str, Any], ...] = (
-    ("EXTRACTOR_VERSION", "gitindex.extract.extractor.calls", lambda *_: ()),
+    ("EXTRACTOR_VERSION", "gitindex.extract.extractor.find_calls", lambda *_: ()),
     ("EXTRACTOR_VERSION", "gitindex.extract.extractor.interface_hash", lambda _: "same"),
     ("EXTRACTOR_VERSION", "gitindex.files.language._BY_SUFFIX", {"py": "python", "gleam": "gleam"}),
     ("CHUNKER_VERSION", "gitindex.extract.chunker._LONG_LINE", 1.4),
-    ("CHUNKER_VERSION", "gitindex.extract.extractor.anchor", lambda *_: "anchor"),
+    ("CHUNKER_VERSION", "gitindex.extract.extractor.compose_anchor", lambda *_: "anchor"),
     ("TOKENS_VERSION", "gitindex.extract.tokens.MAX_TOKEN", 39),
     ("DOCUMENT_VERSION", "gitindex.extract.embed.document._TIMES", 3),
     ("STATIC_VERSION", "gitindex.extract.embed.static.math.log", lambda count: count),
@@ -131,7 +131,7 @@ def test_every_guard_is_tried_with_a_change():
 
 def test_a_change_of_the_extractor_is_none_of_the_chunker(monkeypatch: pytest.MonkeyPatch):
     """One version is raised for one change: what depends on it is recorded anew."""
-    monkeypatch.setattr("gitindex.extract.extractor.calls", lambda *_: ())
+    monkeypatch.setattr("gitindex.extract.extractor.find_calls", lambda *_: ())
     recorded = guard.read_recorded()
     for item in GUARDS:
         if item.constant in ("CHUNKER_VERSION", 'MATRIX["facts"]', "RANKING_VERSION"):
