@@ -11,8 +11,8 @@ import pytest
 from gitindex.cli import cmd_fetch
 from gitindex.cli.cmd_fetch import report_text
 from gitindex.ops.sharing.fetch_report import FetchReport
-from tests.gitrepo import GitRepo
-from tests.harness import cli
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import cli
 
 REPORT = FetchReport(
     status="ok",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitindex.ops.exact import indexer_tools
-from tests.harness import cli
+from tests.support.harness import cli
 
 
 def test_install_without_a_name_is_refused(monkeypatch: pytest.MonkeyPatch):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from gitindex.cli.cmd_status import background_status
 from gitindex.gitdir import folder
-from tests.gitrepo import GitRepo
-from tests.harness import codebase
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import codebase
 
 
 def test_a_folder_without_git_has_no_background(tmp_path: Path):

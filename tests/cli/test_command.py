@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitindex.cli import command
-from tests.harness import cli
+from tests.support.harness import cli
 
 
 @pytest.mark.parametrize(("words", "warned"), [((), True), (("--json",), False)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitindex.hooks import background, worker
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 
 def test_the_detached_process_serves_its_worktree(repo: GitRepo, monkeypatch: pytest.MonkeyPatch):

@@ -101,4 +101,4 @@ def test_every_command_is_run_by_a_test(without_test: set[str]):
     """Its module is little more than the command: a test runs it by name, or imports it."""
     run = {f"{COMMAND}{name.replace('-', '_')}" for name in run_by_tests()}
     missing = sorted(name for name in without_test if name.startswith(COMMAND) and name not in run)
-    assert missing == [], f"run it by `tests.harness.cli` in a test, or import {', '.join(missing)}"
+    assert missing == [], f"run it by `tests.support.harness.cli` in a test, or import {', '.join(missing)}"

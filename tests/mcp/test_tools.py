@@ -12,8 +12,8 @@ from gitindex.mcp.tools import Tools
 from gitindex.ops.answers import structural_answers
 from gitindex.ops.answers.gated_read import ReadOptions
 from tests.gate.conftest import FILES
-from tests.gitrepo import GitRepo
-from tests.harness import codebase, index
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import codebase, index
 
 
 def test_a_call_graph_goes_as_deep_as_documented(repo: GitRepo, monkeypatch: pytest.MonkeyPatch):

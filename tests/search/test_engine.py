@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gitindex.search import engine
-from tests.gitrepo import GitRepo
-from tests.harness import cli, index
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import cli, index
 
 
 @pytest.mark.parametrize(("bound", "more"), [(3, True), (4, False)])

@@ -20,7 +20,7 @@ import pytest
 from gitindex import config, gate
 from gitindex.model import versions
 from gitindex.store import sealed_json
-from tests.harness import audited, clean_digest, cli, codebase, digest_of, index
+from tests.support.harness import audited, clean_digest, cli, codebase, digest_of, index
 
 MADE_IN = "/srv/shop/codebase"
 FROZEN = Path(__file__).parent / "frozen"

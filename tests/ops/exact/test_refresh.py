@@ -10,8 +10,8 @@ import pytest
 from gitindex.git.repo import Head
 from gitindex.ops.exact import refresh
 from gitindex.ops.exact.refresh import RefreshOptions, refresh_for_build
-from tests.gitrepo import GitRepo
-from tests.harness import codebase
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import codebase
 
 
 @pytest.mark.parametrize(

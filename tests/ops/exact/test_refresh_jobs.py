@@ -7,7 +7,7 @@ from pathlib import Path
 from gitindex.ops.exact.refresh_jobs import _job_to_json, list_jobs
 from gitindex.semantic.job_queue import RefreshJob
 from gitindex.semantic.refresh_scope import RefreshScope, to_json
-from tests.harness import codebase
+from tests.support.harness import codebase
 
 JOB = RefreshJob(
     id=7,

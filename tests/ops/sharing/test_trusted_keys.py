@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitindex.config import load_environment
 from gitindex.ops.sharing import trusted_keys
-from tests.gitrepo import GitRepo
+from tests.support.gitrepo import GitRepo
 
 KEY = "SHA256:" + "a" * 43
 

@@ -9,8 +9,8 @@ import pytest
 
 from gitindex.model.manifest import GitFailure, GitState
 from gitindex.ops.syncing.sync_plan import SyncOptions, has_moved, is_commit_only
-from tests.gitrepo import GitRepo
-from tests.harness import codebase
+from tests.support.gitrepo import GitRepo
+from tests.support.harness import codebase
 
 HERE = GitState(head_sha="a" * 40)
 NO_GIT = GitFailure("git_not_installed", "", "git is not installed", "install git")
