@@ -1,4 +1,4 @@
-"""`cli.command`: the frame around every command."""
+"""`cli.command`: who is told that a run in the background failed."""
 
 from __future__ import annotations
 
