@@ -20,7 +20,7 @@ EXCUSED = {
 LEFT = {
     "cli": "output packages progress_bar read_options start summary transfer",
     "extract": "gc_pause",
-    "extract.embed": "protocol transformers",
+    "extract.embed": "protocol",
     "files": "glob",
     "git": "filters gitentry history localconfig tree_limits trees",
     "hooks": "confighook managers place",
