@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitindex.semantic.contexts import FAMILIES, discover, map_owners
+from gitindex.semantic.contexts import FAMILIES, _assign_to_roots, discover, map_owners
 
 TREE = {
     "pyproject.toml": b"[project]\nname='a'\n",
@@ -127,3 +127,13 @@ def test_one_owner_per_language_deepest_root_and_no_order(paths, random):
             ]
             assert not deeper
             assert posixpath.normpath(path) in {posixpath.normpath(p) for p in paths}
+
+
+def test_a_source_belongs_to_the_deepest_root_above_it():
+    sources = ["a/b/c/one.py", "a/two.py", "three.py", "d/four.py"]
+    assert _assign_to_roots(sources, {"", "a", "a/b"}) == {
+        "a/b": ["a/b/c/one.py"],
+        "a": ["a/two.py"],
+        "": ["three.py", "d/four.py"],
+    }
+    assert _assign_to_roots(sources, {"a/b"}) == {"a/b": ["a/b/c/one.py"]}

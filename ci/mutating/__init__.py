@@ -1,0 +1,1 @@
+"""What `ci/mutants` changes in a function. See its help."""

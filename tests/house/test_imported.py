@@ -1,0 +1,104 @@
+"""Every module has a test that imports it: a fault in it is then noticed beside it, not five layers above."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from tests.house.graph import REPOSITORY, sources
+
+# Modules that no test can import with profit, each with the reason.
+EXCUSED = {
+    "gitindex.__main__": "two lines that call `cli.start`; tests run `python -m gitindex`",
+    "gitindex.hooks.__main__": "calls the worker; tests of the shim run `python -m gitindex.hooks`",
+    "gitindex.extract.embed.transformers": "needs torch; tests marked `models` run it through `embedders`",
+}
+# Package -> modules without a test of their own when this rule came. Delete a module here once a test imports it.
+LEFT = {
+    "cli": "output packages progress_bar read_options start summary transfer",
+    "extract": "gc_pause",
+    "extract.embed": "protocol",
+    "files": "glob",
+    "git": "filters gitentry history localconfig tree_limits trees",
+    "hooks": "confighook managers place",
+    "indexing": "compose localwriter plan planreader",
+    "lifecycle": "control_files merging removal repair_planner",
+    "mcp": "threads",
+    "model": "change_set rulefiles toml",
+    "navigate": "callgraph dataflow diagram exact_layer file_imports outline place_syntax references shifted_layer symbol text",
+    "ops.answers": "file_scan",
+    "ops.maintain": "codebase_list index_status settings_file stats",
+    "ops.sharing": "merge_manifests published_snapshots signed_claim signing_keys upload_snapshot verify_published",
+    "ops.syncing": "collisions git_fallback hidden_rules parent_snapshot",
+    "remote": "pool",
+    "remote.transports": "s3answers s3pages",
+    "scip": "kinds",
+    "search": "regex ripgrep suggest",
+    "segment": "immutable scipmerge scipsymbols writer",
+    "semantic": "carry_over importer pythonenv refresher",
+    "semantic.indexers": "rust_analyzer scip_clang scip_dotnet scip_go scip_java scip_python scip_typescript",
+    "source": "directory gittree worktree_files",
+    "store": "clone compatibility install_snapshot ownership",
+    "trust": "pin_changes private_file",
+    "view": "exact_facts",
+}
+COMMAND = "gitindex.cli.cmd_"  # a module for each command, loaded by its name
+RUNNERS = {"cli", "ok", "ask", "run", "ran", "gitindex", "start"}
+
+
+def imported_by_tests() -> set[str]:
+    """Modules that some file below tests/ imports, by either form of `import`."""
+    return {name for tree in _tests() for node in ast.walk(tree) for name in _imported(node)}
+
+
+@cache
+def _tests() -> list[ast.Module]:
+    paths = (path for path in (REPOSITORY / "tests").rglob("*.py") if "samples" not in path.parts)
+    return [ast.parse(path.read_text("utf-8")) for path in paths]
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def run_by_tests() -> set[str]:
+    """Texts among the first two arguments of the helpers that run a command line; some take a place before it."""
+    return {
+        argument.value
+        for tree in _tests()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and (getattr(node.func, "id", "") or getattr(node.func, "attr", "")) in RUNNERS
+        for argument in node.args[:2]
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    }
+
+
+@pytest.fixture(scope="module")
+def without_test() -> set[str]:
+    imported = imported_by_tests()
+    modules = (name for name, (path, _) in sources().items() if path.name != "__init__.py")
+    return {name for name in modules if name not in imported}
+
+
+def test_every_module_is_imported_by_a_test(without_test: set[str]):
+    left = {f"gitindex.{package}.{name}" for package, names in LEFT.items() for name in names.split()}
+    missing = sorted(name for name in without_test - EXCUSED.keys() - left if not name.startswith(COMMAND))
+    assert missing == [], f"write tests/<package>/test_<module>.py for {', '.join(missing)}"
+    done = sorted(left - without_test)
+    assert done == [], f"tests import them now: delete from LEFT {', '.join(done)}"
+    assert EXCUSED.keys() <= without_test
+
+
+def test_every_command_is_run_by_a_test(without_test: set[str]):
+    """Its module is little more than the command: a test runs it by name, or imports it."""
+    run = {f"{COMMAND}{name.replace('-', '_')}" for name in run_by_tests()}
+    missing = sorted(name for name in without_test if name.startswith(COMMAND) and name not in run)
+    assert missing == [], f"run it by `tests.support.harness.cli` in a test, or import {', '.join(missing)}"
