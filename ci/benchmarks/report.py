@@ -61,8 +61,9 @@ INTRO = """# Benchmarks
 
 `ci/bench` writes this page; do not edit. Every row compares a measurement with a baseline (`against`) of the same run.
 The ratio is measured over against, inverted where more is better; a bound is kept when the ratio is not above it, and a
-row that misses its bound says so. Times are medians (lowest–highest, n = repetitions) unless a row says otherwise. Corpora
-are source distributions from the package registries, committed to fresh repositories (`ci/benchmarks/corpus.py`).
+row that misses its bound says so. Times are medians (lowest–highest, n = repetitions) unless a row says otherwise.
+Corpora are source distributions from the package registries, committed to fresh repositories
+(`ci/benchmarks/corpus.py`).
 """
 QUICK = (
     "**A quick run: fewer repetitions, smaller sizes. It shows that all works; do not quote its numbers.**\n"

@@ -33,7 +33,7 @@ class MalformedPattern(ValueError):
     """A pattern that matches nothing, ever (open bracket, unknown class, trailing backslash)."""
 
 
-class _Part(NamedTuple):
+class _PatternPart(NamedTuple):
     """`stars` says what precedes the expression: "" nothing, "*" a star, "**/" and "**" any directories."""
 
     stars: str
@@ -47,8 +47,8 @@ def compile_glob(pattern: bytes) -> re.Pattern[bytes]:
     """
     literal = _literal_length(pattern)
     # Git compares the literal start by itself and globs only the rest, so `a**/b` spans directories.
-    parts = [_Part("", re.escape(pattern[:literal])), *_split_parts(pattern[literal:])]
-    stretches: list[list[_Part]] = [[]]
+    parts = [_PatternPart("", re.escape(pattern[:literal])), *_split_parts(pattern[literal:])]
+    stretches: list[list[_PatternPart]] = [[]]
     for part in parts:
         if part.stars.startswith("**"):
             stretches.append([])
@@ -65,7 +65,7 @@ def _literal_length(pattern: bytes) -> int:
     return next((position for position, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
 
 
-def _compile_stretch(parts: list[_Part], *, last: bool) -> bytes:
+def _compile_stretch(parts: list[_PatternPart], *, last: bool) -> bytes:
     """Parts up to the next `**`; only the very last star of the pattern may need to try again."""
     out = []
     for index, (stars, expression) in enumerate(parts):
@@ -78,17 +78,17 @@ def _compile_stretch(parts: list[_Part], *, last: bool) -> bytes:
     return b"".join(out)
 
 
-def _split_parts(pattern: bytes) -> Iterator[_Part]:
+def _split_parts(pattern: bytes) -> Iterator[_PatternPart]:
     stars, run, position = "", bytearray(), 0
     while position < len(pattern):
         if pattern[position] != ord("*"):
             piece, position = _parse_single(pattern, position)
             run += piece
             continue
-        yield _Part(stars, bytes(run))
+        yield _PatternPart(stars, bytes(run))
         stars, position = _parse_stars(pattern, position)
         run = bytearray()
-    yield _Part(stars, bytes(run))
+    yield _PatternPart(stars, bytes(run))
 
 
 def _parse_stars(pattern: bytes, position: int) -> tuple[str, int]:

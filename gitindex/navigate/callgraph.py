@@ -14,7 +14,7 @@ from gitindex.model.frozen import field, frozen
 from gitindex.model.json_answer import EMBEDDED, json_key
 from gitindex.navigate.fact_queries import DefinitionSite
 from gitindex.navigate.layer import Calls, CandidateCall, Edge, Layers
-from gitindex.navigate.remarks import CallGraphRemark, NoteList, select_notes
+from gitindex.navigate.remarks import CallGraphRemark, RemarkList, select_remarks
 from gitindex.view.snapshot import SnapshotView
 
 CALLERS = "callers"
@@ -91,7 +91,7 @@ class CallGraphSummary:
     candidate_edges: tuple[CandidateEdge, ...]
     candidate_edge_count: int
     left_out_edges: int
-    note_list: NoteList = field(metadata=EMBEDDED)
+    note_list: RemarkList = field(metadata=EMBEDDED)
 
     @property
     def truncated(self) -> bool:
@@ -159,7 +159,7 @@ def summarize(graph: CallGraph, note_limit: int) -> CallGraphSummary:
         candidate_edges=tuple(_make_candidate_edge(item) for item in graph.candidates[:MAX_CANDIDATES]),
         candidate_edge_count=len(graph.candidates),
         left_out_edges=graph.left_out,
-        note_list=select_notes(graph.remarks, _collect_files(graph), set(graph.nodes), note_limit),
+        note_list=select_remarks(graph.remarks, _collect_files(graph), set(graph.nodes), note_limit),
     )
 
 

@@ -29,7 +29,7 @@ class CallGraphRemark(NamedTuple):
 
 
 @frozen
-class Note:
+class ListedRemark:
     """A remark as an answer lists it."""
 
     type: str
@@ -41,19 +41,19 @@ class Note:
 
 
 @frozen
-class NoteList:
+class RemarkList:
     """The notes of an answer, and how many of all there are."""
 
-    notes: tuple[Note, ...]
+    notes: tuple[ListedRemark, ...]
     truncated: bool = field(metadata=json_key("notesTruncated"))
     total_count: int = field(metadata=json_key("totalNoteCount"))
     returned_count: int = field(metadata=json_key("returnedNoteCount"))
     warnings: tuple[str, ...]
 
 
-def select_notes(
+def select_remarks(
     remarks: Iterable[CallGraphRemark], files: set[str], symbols: set[str], limit: int = LIMIT
-) -> NoteList:
+) -> RemarkList:
     """The notes of an answer about these files and symbols."""
     relevant = {
         remark
@@ -63,7 +63,7 @@ def select_notes(
     ordered = sorted(relevant, key=_sort_key)
     returned = ordered[: max(limit, 0)]
     is_truncated = len(returned) < len(ordered)
-    return NoteList(
+    return RemarkList(
         notes=tuple(_make_note(remark) for remark in returned),
         truncated=is_truncated,
         total_count=len(ordered),
@@ -72,8 +72,8 @@ def select_notes(
     )
 
 
-def _make_note(remark: CallGraphRemark) -> Note:
-    return Note(
+def _make_note(remark: CallGraphRemark) -> ListedRemark:
+    return ListedRemark(
         type=remark.type,
         file=remark.file,
         symbol_id=remark.symbol_id,

@@ -14,7 +14,7 @@ from gitindex.config import load_environment
 from gitindex.gate import NonOkReason
 from gitindex.mcp.server import Service
 from gitindex.model.json_answer import to_json
-from gitindex.navigate.remarks import CallGraphRemark, select_notes
+from gitindex.navigate.remarks import CallGraphRemark, select_remarks
 from gitindex.ops.codebase import Codebase
 from gitindex.ops.maintain import index_actions
 from gitindex.store import state_file, steps
@@ -179,7 +179,7 @@ def test_6_notes_are_relevant_ordered_and_capped() -> None:
         CallGraphRemark("a", "b.py", "z", "s2", 1),
     ]
     noise = [CallGraphRemark("a", "elsewhere.py", "x"), CallGraphRemark("a", "a.py", "x", "unknown", 1)]
-    whole = to_json(select_notes([*reversed(mine), *noise], {"a.py", "b.py"}, {"s1", "s2"}, 10))
+    whole = to_json(select_remarks([*reversed(mine), *noise], {"a.py", "b.py"}, {"s1", "s2"}, 10))
     order = [(note["file"], note["type"], note["symbolId"], note["startLine"]) for note in whole["notes"]]
     assert order == [
         ("a.py", "a", "s1", 9),
@@ -190,7 +190,7 @@ def test_6_notes_are_relevant_ordered_and_capped() -> None:
     ]
     assert (whole["notesTruncated"], whole["totalNoteCount"], whole["returnedNoteCount"]) == (False, 5, 5)
     assert whole["warnings"] == []
-    cut = to_json(select_notes([*mine, *noise], {"a.py", "b.py"}, {"s1", "s2"}, 2))
+    cut = to_json(select_remarks([*mine, *noise], {"a.py", "b.py"}, {"s1", "s2"}, 2))
     assert cut["notes"] == whole["notes"][:2]
     assert (cut["notesTruncated"], cut["totalNoteCount"], cut["returnedNoteCount"]) == (True, 5, 2)
     assert cut["warnings"] == ["CALL_GRAPH_NOTES_TRUNCATED"]

@@ -9,12 +9,6 @@ from graphlib import CycleError, TopologicalSorter
 
 from tests.house.graph import imports, sources
 
-# Being renamed apart from the rest; to be emptied, with the two sets below, when that is merged.
-REWORKED = ("gitindex.search",)
-LEFT_CLASSES = {"SourceText"}
-LEFT_MODULES = {"gitindex.navigate.exact", "gitindex.search.files"}
-LEFT_CYCLES = {"gitindex.git.objects", "gitindex.git.objects_cli", "gitindex.git.objects_pygit2"}
-
 SHARE = 0.01  # of all functions may be named by a participle alone: `staging` is a noun as well
 IRREGULAR = {
     *(
@@ -58,7 +52,7 @@ def test_a_class_name_stands_in_one_module():
             if isinstance(node, ast.ClassDef):
                 homes[node.name].add(module)
     twice = {name: sorted(modules) for name, modules in homes.items() if len(modules) > 1}
-    assert twice.keys() == LEFT_CLASSES, f"rename all but one, or mend LEFT_CLASSES: {twice}"
+    assert twice == {}, f"rename all but one: {twice}"
 
 
 def test_a_module_name_is_used_once():
@@ -73,7 +67,7 @@ def test_a_module_name_is_used_once():
     twice = {name: modules for name, modules in homes.items() if len(modules) > 1}
     assert twice == {}, f"rename all but one: {twice}"
     alike = {module for name, modules in homes.items() if name in packages for module in modules}
-    assert alike == LEFT_MODULES, f"named like a package: rename, or mend LEFT_MODULES: {sorted(alike)}"
+    assert alike == set(), f"named like a package: rename {sorted(alike)}"
 
 
 def is_participle(name: str) -> bool:
@@ -93,7 +87,6 @@ def test_functions_say_what_they_do():
     functions = [
         f"{module}.{node.name}"
         for module, (_, tree) in sources().items()
-        if not module.startswith(REWORKED)
         for node in ast.walk(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
@@ -106,11 +99,7 @@ def test_functions_say_what_they_do():
 def test_no_module_imports_itself_through_others():
     """Late imports count: they hide a cycle, they do not break it."""
     graph = imports()
-    order = {
-        name: graph.find_modules_directly_imported_by(name) & sources().keys()
-        for name in sources()
-        if name not in LEFT_CYCLES
-    }
+    order = {name: graph.find_modules_directly_imported_by(name) & sources().keys() for name in sources()}
     try:
         TopologicalSorter(order).prepare()
     except CycleError as error:
