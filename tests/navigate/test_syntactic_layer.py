@@ -33,7 +33,7 @@ def test_an_occurrence_is_proven_a_candidate_or_neither(
     layer._texts = SimpleNamespace(line=lambda path, line: "    return total(items)\n")
     layer._classify = lambda *_: ("call", resolution)
     answer = References()
-    layer._add_reference(answer, "c.py", "total", 3, 12, {TARGET})
+    layer._add_reference(answer, "total", ("c.py", 3, 12), {TARGET})
     found = {"proven": answer.proven, "candidates": answer.candidates}
     assert {name for name, items in found.items() if items} == ({listed} if listed else set())
     assert all(item.text == "return total(items)" for items in found.values() for item in items)
