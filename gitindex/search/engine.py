@@ -104,7 +104,9 @@ class Engine:
         mentioned = self._find_mentions(query, scope) if query.clues is not None else {}
         if mentioned:
             retrieved = self._retriever.add_files(retrieved, mentioned)
-        return Ranking(retrieved, query, choose_weights(query, files=request.files), mentioned)
+        return Ranking(
+            retrieved, query, choose_weights(query, files=request.files, flat=request.flat), mentioned
+        )
 
     def _find_mentions(self, query: Query, scope: Scope) -> dict[str, float]:
         assert query.clues is not None
