@@ -48,7 +48,7 @@ DEFAULT_WEIGHTS = RankWeights()
 PASSAGE_WEIGHTS = DEFAULT_WEIGHTS._replace(words=0.07, sure=0.45, doubt=2.0, says_name=0.5, in_question=0.2)
 # Of a long text words say more than its meaning, and most files share some of them with their names.
 PASTED_WEIGHTS = DEFAULT_WEIGHTS._replace(
-    words=0.8, inner_name=0.4, further=0.7, stem=0.3, test=0.2, example=0.2, doc=0.2
+    words=0.8, inner_name=0.7, further=0.7, stem=0.3, test=0.2, example=0.2, doc=0.2
 )
 EQUAL_WEIGHTS = DEFAULT_WEIGHTS._replace(test=1.0, example=1.0, doc=1.0, other=1.0, port=1.0, header=1.0)
 
