@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "sync": "Index what changed and publish a snapshot.",
     "hooks": "Index in the background after commits, checkouts, merges and rewrites.",
     "search": "Search the index.",
+    "explore": "Answer a question in one go, within a token budget.",
     "symbol": "Definitions by name or position.",
     "refs": "References to a definition.",
     "outline": "The definitions of one file.",

@@ -15,6 +15,7 @@ from gitindex.mcp.roots import Roots
 from gitindex.ops import manage, navigate
 from gitindex.ops.budget import fit
 from gitindex.ops.codebase import Codebase, open_codebase
+from gitindex.ops.explore import DEFAULT_TOKENS, explore
 from gitindex.ops.listing import list_codebases
 from gitindex.ops.query import QueryOptions, query
 from gitindex.ops.read import read_file
@@ -187,6 +188,10 @@ def _search(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[
     return {**fitted, "left_out": answer["left_out"] + cut}
 
 
+def _explore(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
+    return explore(codebase, given["question"], options, tokens=given.get("tokens", DEFAULT_TOKENS))
+
+
 def _symbol(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[str, Any]:
     return navigate.find_symbol(codebase, given["name"], options, given.get("limit", 100))
 
@@ -257,6 +262,7 @@ def _state(codebase: Codebase, given: Arguments, options: ReadOptions) -> dict[s
 
 _READERS: dict[str, Callable[[Codebase, Arguments, ReadOptions], dict[str, Any]]] = {
     "search_codebase": _search,
+    "explore": _explore,
     "find_symbol": _symbol,
     "find_references": _references,
     "file_outline": _outline,

@@ -96,7 +96,7 @@ def query(
         return _damaged(codebase, request, error)
     with admission.view as view, nullcontext(look) if look else looking(codebase) as begun:
         try:
-            with engines.engine(codebase, view, _embedder) as engine:
+            with engines.engine(codebase, view, load_embedder) as engine:
                 found = engine.search(request)
         except IntegrityError as error:
             return _damaged(codebase, request, error)
@@ -133,5 +133,6 @@ def _scanned(codebase: Codebase, request: Request, why: str, hints: Mapping[str,
 
 
 @lru_cache(maxsize=2)
-def _embedder(settings: EmbedSettings) -> Embedder | None:
+def load_embedder(settings: EmbedSettings) -> Embedder | None:
+    """The embedder of these settings, loaded once."""
     return open_embedder(settings)
