@@ -50,7 +50,10 @@ PASSAGE_WEIGHTS = DEFAULT_WEIGHTS._replace(words=0.07, sure=0.45, doubt=2.0, say
 PASTED_WEIGHTS = DEFAULT_WEIGHTS._replace(
     words=0.8, inner_name=0.7, further=0.7, stem=0.3, test=0.2, example=0.2, doc=0.2
 )
-EQUAL_WEIGHTS = DEFAULT_WEIGHTS._replace(test=1.0, example=1.0, doc=1.0, other=1.0, port=1.0, header=1.0)
+# What a change touches may be anything, and vectors were trained on code.
+EQUAL_WEIGHTS = DEFAULT_WEIGHTS._replace(
+    words=0.3, test=1.0, example=1.0, doc=1.0, other=1.0, port=1.0, header=1.0
+)
 
 
 def choose_weights(query: Query, *, files: bool = False, flat: bool = False) -> RankWeights:
