@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "sync": "Index what changed and publish a snapshot.",
     "hooks": "Index in the background after commits, checkouts, merges and rewrites.",
     "search": "Search the index.",
+    "explore": "Answer a question in one call, within a token budget.",
     "symbol": "Find definitions by name or position.",
     "refs": "Find references to a definition.",
     "outline": "List the definitions of one file.",

@@ -89,6 +89,22 @@ TOOLS: tuple[ToolSpec, ...] = (
         },
     ),
     ToolSpec(
+        "explore",
+        "Answer one question in one call within a token budget: the files that matter, their best passages, the "
+        "definitions in them with their callers, and what was left out. Whole issues and tracebacks may be pasted.",
+        {
+            "question": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 100_000,
+                "description": "A question, an identifier, or pasted text.",
+            },
+            "tokens": _integer_schema("Size of the answer in tokens of four characters.", 200, 100_000),
+            **_READ,
+        },
+        ("question",),
+    ),
+    ToolSpec(
         "find_symbol",
         "Definitions by name, qualified name (Outer.inner) or position (FILE:LINE:COL).",
         {

@@ -16,6 +16,7 @@ from gitindex.mcp.roots import AllowedRoots
 from gitindex.ops.answers import structural_answers
 from gitindex.ops.answers.answer_budget import fit
 from gitindex.ops.answers.answer_types import SnapshotAnswer
+from gitindex.ops.answers.exploration import DEFAULT_TOKENS, explore
 from gitindex.ops.answers.file_text import read_file
 from gitindex.ops.answers.gated_read import ReadOptions
 from gitindex.ops.answers.search_answer import QueryAnswer, QueryOptions, fit_hits, query
@@ -205,6 +206,10 @@ def _search(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> Q
     return fit_hits(query(codebase, request, query_options), codebase.settings.query.max_answer_chars)
 
 
+def _explore(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
+    return explore(codebase, arguments["question"], options, tokens=arguments.get("tokens", DEFAULT_TOKENS))
+
+
 def _find_symbol(codebase: Codebase, arguments: Arguments, options: ReadOptions) -> SnapshotAnswer:
     return structural_answers.find_symbol(codebase, arguments["name"], options, arguments.get("limit", 100))
 
@@ -277,6 +282,7 @@ def _report_file_states(codebase: Codebase, arguments: Arguments, options: ReadO
 
 _READERS: dict[str, Callable[[Codebase, Arguments, ReadOptions], SnapshotAnswer | QueryAnswer]] = {
     "search_codebase": _search,
+    "explore": _explore,
     "find_symbol": _find_symbol,
     "find_references": _find_references,
     "file_outline": _outline_file,

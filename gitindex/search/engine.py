@@ -104,7 +104,9 @@ class Engine:
         mentioned = self._find_mentions(query, scope) if query.clues is not None else {}
         if mentioned:
             retrieved = self._retriever.add_files(retrieved, mentioned)
-        return Ranking(retrieved, query, choose_weights(query, files=request.files), mentioned)
+        return Ranking(
+            retrieved, query, choose_weights(query, files=request.files, flat=request.flat), mentioned
+        )
 
     def _find_mentions(self, query: Query, scope: Scope) -> dict[str, float]:
         assert query.clues is not None
@@ -131,7 +133,7 @@ class Engine:
 
     def _passages(self, request: Request, query: Query, ranking: Ranking) -> Found:
         """Chunks one by one, a few of each file first."""
-        ranked = ranking.rank_passages(self._settings.per_file)
+        ranked = ranking.rank_passages(self._settings.per_file, by_meaning=request.mode == SEMANTIC)
         kept = ranked[: request.limit]
         shown = self._with_text([item.candidate for item in kept])
         hits = tuple(self._hit(item._replace(candidate=shown[item.candidate.key]), query) for item in kept)

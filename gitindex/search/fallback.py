@@ -79,7 +79,9 @@ class Scan:
     ) -> Found:
         lines = {item.candidate.key: numbers for item, numbers in found}
         pool = [ChunkEvidence(item.candidate, item.score) for item, _ in found]
-        ranking = Ranking(Retrieved(pool), query, choose_weights(query, files=request.files))
+        ranking = Ranking(
+            Retrieved(pool), query, choose_weights(query, files=request.files, flat=request.flat)
+        )
         if request.flat or request.mode == REGEX:
             ranked = ranking.rank_passages(self._settings.per_file)
             hits = [self._hit(item, lines[item.candidate.key], query) for item in ranked[: request.limit]]

@@ -73,9 +73,12 @@ class Ranking:
         chunks = [self._pool[at].candidate for at in file.chunks]
         return ([chunk for chunk in chunks if chunk.chunk_kind != "anchor"] or chunks)[:PLACES]
 
-    def rank_passages(self, per_file: int) -> list[Scored]:
-        """Every chunk once, at most so many of one file before the others."""
-        scores = score_passages(self._pool, self._places, self._scorer)
+    def rank_passages(self, per_file: int, *, by_meaning: bool = False) -> list[Scored]:
+        """Every chunk once, at most so many of one file before the others; `by_meaning`: the nearest first."""
+        if by_meaning:
+            scores = [item.sense for item in self._pool]
+        else:
+            scores = score_passages(self._pool, self._places, self._scorer)
         best = max(scores, default=0.0) or 1.0
         found = [
             Scored(item.candidate, score / best, name_layers([item]))

@@ -5,10 +5,8 @@ Lives as long as a view and keeps what is costly to load.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -122,8 +120,10 @@ class Retriever:
     def _find_definitions(self, query: Query, scope: Scope) -> dict[Key, tuple[Candidate, float]]:
         """Chunks under the names that they define, those in the question, and how much each name says."""
         names = [query.symbol] if query.symbol else query.names
-        found = symbols.exact(self._view, names, scope) if names else []
-        chosen = _choose_rare(found) if query.pasted else dict.fromkeys(found[:_DEFINITIONS], 1.0)
+        if query.pasted:
+            chosen = symbols.find_rare(self._view, names, scope, _COMMON)
+        else:
+            chosen = dict.fromkeys(symbols.exact(self._view, names, scope)[:_DEFINITIONS], 1.0)
         if not chosen:
             return {}
         chunks = self.words.defining(
@@ -147,16 +147,6 @@ class Retriever:
     @cached_property
     def _embedder(self) -> Embedder | None:
         return self._open_embedder()
-
-
-def _choose_rare(found: Iterable[symbols.Definition]) -> dict[symbols.Definition, float]:
-    """Definitions of names that few places define: the fewer, the more it says."""
-    by_name: dict[str, list[symbols.Definition]] = defaultdict(list)
-    for item in found:
-        by_name[item.name.lower()].append(item)
-    return {
-        item: 1 / sqrt(len(items)) for items in by_name.values() if len(items) <= _COMMON for item in items
-    }
 
 
 def _above_ordinary(

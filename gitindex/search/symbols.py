@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import sqrt
 from typing import NamedTuple
 
 from gitindex.extract.tokens import subwords
@@ -79,6 +80,16 @@ def exact(view: SnapshotView, names: Iterable[str], scope: Scope) -> list[Defini
     )
 
 
+def find_rare(view: SnapshotView, names: Iterable[str], scope: Scope, most: int) -> dict[Definition, float]:
+    """Definitions of names that at most so many places define, case aside: the fewer, the more each says."""
+    found: dict[Definition, float] = {}
+    for name in names:
+        definitions = _named(view, _IS, (last_name(name),), name, scope, most + 1).found
+        if len(definitions) <= most:
+            found.update((item, 1 / sqrt(len(definitions))) for item in definitions)
+    return found
+
+
 def around(view: SnapshotView, path: str, line: int) -> tuple[str, str]:
     """Qualified name and kind of the innermost definition that the line is part of, ("", "") without any."""
     row = next(view.select(_AROUND, (path, line, line)), None)
@@ -95,11 +106,11 @@ def ordered(found: Iterable[Definition]) -> list[Definition]:
 
 
 def _named(
-    view: SnapshotView, where: str, parameters: tuple[str, ...], wanted: str, scope: Scope
+    view: SnapshotView, where: str, parameters: tuple[str, ...], wanted: str, scope: Scope, most: int = _MOST
 ) -> Definitions:
-    rows = list(view.select(f"{_SELECT}{where} LIMIT {_MOST}", parameters))
+    rows = list(view.select(f"{_SELECT}{where} LIMIT {most}", parameters))
     judged = (_judge(Definition._make((row.path, *row.values, 0.0)), wanted, scope) for row in rows)
-    return Definitions([found for found in judged if found.score], open=len(rows) >= _MOST)
+    return Definitions([found for found in judged if found.score], open=len(rows) >= most)
 
 
 def _by_parts(view: SnapshotView, words: Words, wanted: str, scope: Scope, limit: int) -> Definitions:

@@ -32,7 +32,7 @@ class RankWeights(NamedTuple):
     chunks: int = 6  # how many count
     stem: float = 0.64  # all words of the file's name are in the question
     names: float = 0.5  # all words of the question are in names that the file defines
-    partly: float = 0.7  # a word that is the beginning or another form of one asked for
+    partly: float = 0.7  # a word that is the beginning of one asked for, or the reverse
     mention: float = 1.0  # a pasted text names the file: its path, its module, a frame of a traceback
     # Shares of a file's score, by its kind
     test: float = 0.4
@@ -44,15 +44,22 @@ class RankWeights(NamedTuple):
 
 
 DEFAULT_WEIGHTS = RankWeights()
+# Of single passages meaning says more, and the name of a callable less: it has no file's other passages beside it.
+PASSAGE_WEIGHTS = DEFAULT_WEIGHTS._replace(words=0.07, sure=0.45, doubt=2.0, says_name=0.5, in_question=0.2)
 # Of a long text words say more than its meaning, and most files share some of them with their names.
 PASTED_WEIGHTS = DEFAULT_WEIGHTS._replace(
-    words=0.8, inner_name=0.4, further=0.7, stem=0.3, test=0.2, example=0.2, doc=0.2
+    words=0.8, inner_name=0.7, further=0.7, stem=0.3, test=0.2, example=0.2, doc=0.2
 )
-EQUAL_WEIGHTS = DEFAULT_WEIGHTS._replace(test=1.0, example=1.0, doc=1.0, other=1.0, port=1.0, header=1.0)
+# What a change touches may be anything, and vectors were trained on code.
+EQUAL_WEIGHTS = DEFAULT_WEIGHTS._replace(
+    words=0.3, test=1.0, example=1.0, doc=1.0, other=1.0, port=1.0, header=1.0
+)
 
 
-def choose_weights(query: Query, *, files: bool) -> RankWeights:
+def choose_weights(query: Query, *, files: bool = False, flat: bool = False) -> RankWeights:
     """A change described in a few words touches tests and pages as often as code; a pasted issue is about code."""
     if query.pasted:
         return PASTED_WEIGHTS
+    if flat:
+        return PASSAGE_WEIGHTS
     return EQUAL_WEIGHTS if files else DEFAULT_WEIGHTS

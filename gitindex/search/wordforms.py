@@ -1,4 +1,4 @@
-"""How much two words are one: equal, one the beginning of the other, or forms of one stem. Pure."""
+"""How much two words are one: equal, or one the beginning of the other. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from functools import lru_cache
 from gitindex.extract.tokens import subwords
 from gitindex.search.parse import last_name
 
-_LEAST = 3  # letters that a beginning or a stem must have
-# Longest first. Forms of one word in questions and in names: serialization, serializer, serialized.
-_ENDINGS = (
-    "ization", "ations", "ation", "izing", "izer", "ized", "ings", "ing", "ions", "ion", "ers", "ies", "ied",
-    "er", "or", "ed", "es", "s", "e", "y",
-)  # fmt: skip
+_LEAST = 3  # letters that a beginning must have
 
 
 class WordMatcher:
@@ -38,12 +33,11 @@ class WordMatcher:
 
 
 def match_word(one: str, other: str, partly: float) -> float:
-    """1.0 for equal words, `partly` for a beginning or another form."""
+    """1.0 for equal words, `partly` where one is the beginning of the other."""
     if one == other:
         return 1.0
     short, long = (one, other) if len(one) < len(other) else (other, one)
-    begins = len(short) >= _LEAST and long.startswith(short)
-    return partly if begins or _stem_word(one) == _stem_word(other) else 0.0
+    return partly if len(short) >= _LEAST and long.startswith(short) else 0.0
 
 
 @lru_cache(maxsize=65_536)
@@ -57,11 +51,3 @@ def stem_words(path: str) -> frozenset[str]:
 def name_words(symbol: str) -> frozenset[str]:
     """The words of a qualified name's last part."""
     return frozenset(subwords(last_name(symbol)))
-
-
-@lru_cache(maxsize=65_536)
-def _stem_word(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _LEAST:
-            return word[: -len(ending)]
-    return word

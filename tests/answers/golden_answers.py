@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
     "search_codebase": ("search_codebase", {"query": "alpha"}),
+    "explore": ("explore", {"question": "alpha"}),
     "find_symbol": ("find_symbol", {"name": "alpha"}),
     "find_references": ("find_references", {"target": "beta"}),
     "file_outline": ("file_outline", {"file": "a.py"}),

@@ -21,6 +21,7 @@ FILES = {
 # Every index-dependent read of the command line (EN-5).
 READS: tuple[tuple[str, ...], ...] = (
     ("search", "start"),
+    ("explore", "start"),
     ("symbol", "start"),
     ("refs", "start"),
     ("outline", "app/core.py"),
@@ -33,6 +34,7 @@ READS: tuple[tuple[str, ...], ...] = (
 # The same over MCP: (tool, arguments besides path).
 TOOLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("search_codebase", {"query": "start"}),
+    ("explore", {"question": "start"}),
     ("find_symbol", {"name": "start"}),
     ("find_references", {"target": "start"}),
     ("file_outline", {"file": "app/core.py"}),

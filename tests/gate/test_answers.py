@@ -16,6 +16,7 @@ from tests.support.gitrepo import GitRepo
 
 COMMANDS = {
     "search": ("search", "alpha"),
+    "explore": ("explore", "alpha"),
     "symbol": ("symbol", "alpha"),
     "symbol not found": ("symbol", "nonesuch"),
     "refs": ("refs", "alpha"),
@@ -30,6 +31,7 @@ COMMANDS = {
 }
 TOOLS: dict[str, dict[str, Any]] = {
     "search_codebase": {"query": "alpha"},
+    "explore": {"question": "alpha"},
     "find_symbol": {"name": "alpha"},
     "find_references": {"target": "alpha"},
     "file_outline": {"file": "a.py"},

@@ -11,6 +11,7 @@ from gitindex.mcp import memory, tools
 from gitindex.mcp.tools import Tools
 from gitindex.ops.answers import structural_answers
 from gitindex.ops.answers.gated_read import ReadOptions
+from gitindex.ops.answers.search_answer import QueryAnswer, fit_hits
 from tests.gate.conftest import FILES
 from tests.support.gitrepo import GitRepo
 from tests.support.harness import codebase, index
@@ -52,11 +53,13 @@ def test_a_search_counts_what_it_cut(repo: GitRepo, monkeypatch: pytest.MonkeyPa
     repo.commit("first", **{f"{name}.py": f"needle = '{name}'\n" for name in "abcdefgh"})
     index(repo.root)
 
-    def search(most: int) -> dict[str, Any]:
-        monkeypatch.setattr(tools, "fit", lambda answer, *_: {**answer, "results": answer["results"][:most]})
+    def search(budget: int) -> QueryAnswer:
+        monkeypatch.setattr(tools, "fit_hits", lambda answer, _: fit_hits(answer, budget))
         arguments = {"query": "needle", "limit": 5, "mode": "lexical"}
         return tools._search(codebase(repo.root), arguments, ReadOptions(requested=repo.root))
 
-    whole, cut = search(100), search(2)
-    assert (len(whole["results"]), len(cut["results"])) == (5, 2)
-    assert cut["left_out"] == whole["left_out"] + 3
+    whole, cut = search(60_000), search(2_000)
+    assert len(whole.result.hits) == 5
+    assert 0 < len(cut.result.hits) < 5
+    missing = len(whole.result.hits) - len(cut.result.hits)
+    assert cut.to_json()["left_out"] == whole.to_json()["left_out"] + missing

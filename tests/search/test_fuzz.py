@@ -1,4 +1,4 @@
-"""Any input gives an answer or a named error, never a traceback (QU-1)."""
+"""Any input gives an answer or a named error, never a traceback (QU-1, QU-7)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gitindex.config import Environment
 from gitindex.errors import GitindexError
-from gitindex.ops.answers.search_answer import _open_cached_embedder
+from gitindex.ops.answers.search_answer import open_cached_embedder
 from gitindex.ops.codebase import open_codebase
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
@@ -29,12 +29,25 @@ _PIECES = st.sampled_from(
 )  # fmt: skip
 _SOME = st.lists(_PIECES, max_size=6)
 _TEXT = st.one_of(st.text(max_size=40), _SOME.map(" ".join), _SOME.map("".join))
+# Pasted: tracebacks, diffs, logs, Markdown, other scripts, in any order and up to 100 kB.
+_LINES = st.sampled_from(
+    ['Traceback (most recent call last):', '  File "/x/shop/cart.py", line 3, in add_item', "--- a/shop/cart.py",
+     "@@ -1,3 +1,4 @@", "-    return None", "`ShoppingCart.add_item` fails", "```", "2024-05-20 ERROR shop.payment - x=1",
+     "\tat shop.Cart.add(Cart.java:12)", "# Überschrift 漢字", "x" * 5000, "shop\\\\cart.py:7", "\0\ud800", ""]
+)  # fmt: skip
+PASTED = st.builds(
+    lambda lines, times: "\n".join(lines) * times,
+    st.lists(_LINES, min_size=3, max_size=12),
+    st.integers(1, 6),
+)
 _FEW = st.lists(_TEXT, max_size=2).map(tuple)
 _DATE = st.one_of(st.just(""), st.sampled_from(["2024-01-01", "2024-05-20T10:00:00Z"]), _TEXT)
 REQUESTS = st.builds(
     Request,
-    query=_TEXT,
+    query=st.one_of(_TEXT, PASTED),
     mode=st.sampled_from(MODES),
+    files=st.booleans(),
+    flat=st.booleans(),
     limit=st.integers(1, 20),
     globs=_FEW,
     languages=_FEW,
@@ -60,7 +73,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     assert view is not None
     with view:
         embedding = codebase.settings.embedding
-        yield Engine(view, codebase.root, codebase.settings.query, lambda: _open_cached_embedder(embedding))
+        yield Engine(view, codebase.root, codebase.settings.query, lambda: open_cached_embedder(embedding))
 
 
 def ask(engine: Engine, request: Request) -> None:

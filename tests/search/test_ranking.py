@@ -12,7 +12,7 @@ from gitindex.search.parse import parse
 from gitindex.search.ranking import Ranking, limit_per_file, name_layers
 from gitindex.search.retrieve import Retrieved
 from gitindex.search.snippet import around, excerpt
-from gitindex.search.weights import DEFAULT_WEIGHTS
+from gitindex.search.weights import DEFAULT_WEIGHTS, PASSAGE_WEIGHTS
 
 
 def chunk(path: str, ordinal: int = 1, symbol: str = "", kind: str = "text") -> Candidate:
@@ -21,7 +21,7 @@ def chunk(path: str, ordinal: int = 1, symbol: str = "", kind: str = "text") -> 
 
 def first(query: str, *found: ChunkEvidence) -> str:
     """The best of the passages."""
-    return Ranking(Retrieved(list(found)), parse(query), DEFAULT_WEIGHTS).rank_passages(3)[0].candidate.path
+    return Ranking(Retrieved(list(found)), parse(query), PASSAGE_WEIGHTS).rank_passages(3)[0].candidate.path
 
 
 def scores(query: str, *found: ChunkEvidence) -> list[float]:

@@ -26,12 +26,17 @@ def test_matches_are_among_the_paths_asked_for(tmp_path: Path):
 
 @pytest.mark.parametrize(("code", "answer"), [(1, set()), (2, None)])
 def test_nothing_is_an_answer_and_a_failure_is_none(tmp_path: Path, code: int, answer: set[str] | None):
-    assert ripgrep.matching(make_program(tmp_path, f"exit {code}"), tmp_path, ["x"], ["a"], literal=True) == answer
+    assert (
+        ripgrep.matching(make_program(tmp_path, f"exit {code}"), tmp_path, ["x"], ["a"], literal=True)
+        == answer
+    )
 
 
 def test_no_path_is_taken_for_an_option_and_none_is_lost(tmp_path: Path):
     """Many paths are asked about in several runs."""
-    rg = make_program(tmp_path, 'while [ "$1" != -- ]; do shift; done; shift; for p; do printf "%s\\0" "$p"; done')
+    rg = make_program(
+        tmp_path, 'while [ "$1" != -- ]; do shift; done; shift; for p; do printf "%s\\0" "$p"; done'
+    )
     paths = ["--pre=evil", *(f"{'d' * 200}/{number}.py" for number in range(1200))]
     assert ripgrep.matching(rg, tmp_path, ["x"], paths, literal=False) == set(paths)
 

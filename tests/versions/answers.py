@@ -15,6 +15,7 @@ from tests.versions.guard import COMMAND, TABLE
 RECORDED = Path(__file__).with_name("answers.json")
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "search": ("query_answer", ("search", "alpha")),
+    "explore": ("query_answer", ("explore", "alpha")),
     "symbol": ("query_answer", ("symbol", "alpha")),
     "refs": ("query_answer", ("refs", "alpha")),
     "outline": ("query_answer", ("outline", "a.py")),

@@ -94,7 +94,7 @@ MUTATIONS: tuple[tuple[str, str, Any], ...] = (
     ("RANKING_VERSION", "gitindex.search.weights.PASTED_WEIGHTS", RankWeights(mention=0.5)),
     ("RANKING_VERSION", "gitindex.search.filescore._WANTED", {"test": {"test"}}),
     ("RANKING_VERSION", "gitindex.search.termchoice.TITLE", 5.0),
-    ("RANKING_VERSION", "gitindex.search.wordforms._ENDINGS", ("s",)),
+    ("RANKING_VERSION", "gitindex.search.wordforms._LEAST", 1),
     ("RANKING_VERSION", "gitindex.search.lexical.NAMES", 0.6),
     ("RANKING_VERSION", "gitindex.search.symbols._WEIGHT", {"variable": 0.8}),
     ('MATRIX["manifest"]', "gitindex.model.manifest.canonical_hash", lambda _: ""),

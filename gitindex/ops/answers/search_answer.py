@@ -111,7 +111,7 @@ def query(
         nullcontext(early_status) if early_status else start_status(codebase) as status,
     ):
         try:
-            with search_engines.use_engine(codebase, view, _open_cached_embedder) as engine:
+            with search_engines.use_engine(codebase, view, open_cached_embedder) as engine:
                 result = engine.search(request)
         except IntegrityError as error:
             return _scan_damaged(codebase, request, error)
@@ -169,5 +169,6 @@ def _scan_files(codebase: Codebase, request: Request, reason: str, hints: Mappin
 
 
 @lru_cache(maxsize=2)
-def _open_cached_embedder(settings: EmbedSettings) -> Embedder | None:
+def open_cached_embedder(settings: EmbedSettings) -> Embedder | None:
+    """The embedder of these settings, loaded once."""
     return open_embedder(settings)

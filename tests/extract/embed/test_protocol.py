@@ -12,7 +12,7 @@ from gitindex.extract.embed.static import StaticEmbedder
 TEXTS = ["def parse_header(line): return line", "", "class Session: keeps cookies between requests"]
 
 
-@pytest.fixture(params=[FakeEmbedder, StaticEmbedder], ids=["fake", "static"])
+@pytest.fixture(params=[FakeEmbedder, StaticEmbedder.load], ids=["fake", "static"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
     return request.param()
 
