@@ -15,7 +15,7 @@ from gitindex.search.request import MAX_LIMIT, MODES, REGEX, Request
 if TYPE_CHECKING:
     from gitindex.ops.answers.search_answer import QueryAnswer
     from gitindex.ops.codebase import Codebase
-    from gitindex.search.hit import Found, FurtherPlace, Hit
+    from gitindex.search.hit import FurtherPlace, Hit, SearchAnswer
 
 HELP = """Search the index.
 
@@ -142,7 +142,7 @@ def _render_place(place: FurtherPlace, width: int) -> str:
     return f"{output.style(f'{place.start_line:>{width}}', fg='green')}  {place.text}{symbol_label}"
 
 
-def _render_truncation(results: Found, limit: int) -> str:
+def _render_truncation(results: SearchAnswer, limit: int) -> str:
     """What was left out, and what helps: a higher limit only if it was the limit that cut, and can be higher."""
     if not results.left_out:
         count = "there may be more"
@@ -168,9 +168,9 @@ def _build_term_pattern(request: Request) -> re.Pattern[str] | None:
     """Words to show in bold; only a terminal shows them."""
     if request.mode == REGEX or not output.is_styling_enabled():
         return None
-    from gitindex.search.parse import understood
+    from gitindex.search.parse import parse_request
 
-    terms = understood(request).terms
+    terms = parse_request(request).terms
     escaped_terms = [re.escape(term) for term in terms if len(term) > 1]
     return (
         re.compile("|".join(sorted(escaped_terms, key=len, reverse=True)), re.IGNORECASE)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 Key = tuple[str, int]  # path, ordinal
 
 
-class Candidate(NamedTuple):
+class RetrievedChunk(NamedTuple):
     path: str
     ordinal: int
     chunk_kind: str  # anchor | text
@@ -23,15 +23,15 @@ class Candidate(NamedTuple):
         return self.path, self.ordinal
 
 
-class Scored(NamedTuple):
-    candidate: Candidate
+class ScoredChunk(NamedTuple):
+    candidate: RetrievedChunk
     score: float
     layers: tuple[str, ...]
 
 
-class Pool(NamedTuple):
+class ChunkPool(NamedTuple):
     """The candidates that were looked at, and what is known of the others."""
 
-    items: list[Scored]
+    items: list[ScoredChunk]
     beyond: int = 0  # others counted
     open: bool = False  # there may be others that nobody counted

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gitindex.search.candidate import Candidate
+from gitindex.search.candidate import RetrievedChunk
 from gitindex.search.lexical import MAX_TERMS
 from gitindex.search.parse import Query, last_name
 from gitindex.search.weights import RankWeights
@@ -21,7 +21,7 @@ _TINY_LINES = 2
 class ChunkEvidence(NamedTuple):
     """What the retrievers say of one chunk."""
 
-    candidate: Candidate
+    candidate: RetrievedChunk
     words: float = 0.0
     sense: float = 0.0  # cosine above that of an ordinary chunk
     defines: float = 0.0  # how much it is told by defining a name in the question
@@ -41,7 +41,7 @@ def score_chunks(pool: Sequence[ChunkEvidence], query: Query, weights: RankWeigh
 
 def weigh_layers(query: Query, nearest: float, weights: RankWeights) -> tuple[float, float]:
     """What a word score and what a cosine counts; every further term adds to a word score, so it counts per term."""
-    terms = max(1, min(len(query.telling), MAX_TERMS))
+    terms = max(1, min(len(query.content_terms), MAX_TERMS))
     return (weights.spelled if query.symbol else weights.words) / terms, (
         nearest / weights.sure
     ) ** weights.doubt

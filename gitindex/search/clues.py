@@ -64,9 +64,9 @@ def cut_pasted(text: str) -> str:
 
 def find_clues(text: str) -> Clues:
     lines = (line.strip() for line in text.split("\n"))
-    frames = tuple(_slashed(found["path"]) for found in _FRAME.finditer(text))
+    frames = tuple(_use_slashes(found["path"]) for found in _FRAME.finditer(text))
     inner = [found["name"] for found in _FRAME.finditer(text) if found["name"]]
-    paths = [_slashed(path) for path in _PATH.findall(text)]
+    paths = [_use_slashes(path) for path in _PATH.findall(text)]
     return Clues(
         next(filter(None, lines), ""),
         _distinct(path for path in paths if path not in frames),
@@ -84,7 +84,7 @@ def _find_names(text: str, inner: Iterable[str]) -> Iterator[str]:
     yield from (name for name in _IDENTIFIER.findall(text) if _SHAPED.fullmatch(name))
 
 
-def _slashed(path: str) -> str:
+def _use_slashes(path: str) -> str:
     return path.replace("\\", "/").lstrip("./~")
 
 

@@ -23,7 +23,7 @@ class TextFile(NamedTuple):
         return self.data.decode("utf-8", "replace")
 
 
-def eligible(source: SourceTree, policy: EligibilityPolicy) -> list[PlannedFile]:
+def list_eligible(source: SourceTree, policy: EligibilityPolicy) -> list[PlannedFile]:
     """What a sync would read, in path order; nothing is opened that it would not open."""
     return [
         work for work in Planner(None, source, policy).plan(whole=True).write if work.source_file is not None
@@ -34,10 +34,10 @@ def read(
     source: SourceTree,
     policy: EligibilityPolicy,
     works: Sequence[PlannedFile],
-    wanted: Callable[[str], bool] = lambda _: True,
+    accepts: Callable[[str], bool] = lambda _: True,
 ) -> Iterator[TextFile]:
     """Files whose content is eligible too."""
-    chosen = [work for work in works if wanted(work.key)]
+    chosen = [work for work in works if accepts(work.key)]
     items = [work.source_file for work in chosen if work.source_file is not None]
     for work, (_, content) in zip(chosen, source.read(items), strict=True):
         readable = not (content.vanished or content.error or content.skip is not None)

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from gitindex.errors import UsageError
 from gitindex.model.settings import QuerySettings
 from gitindex.search import hit, snippet, suggest, symbols
-from gitindex.search.candidate import Candidate, Key, Scored
-from gitindex.search.hit import Found, Hit, show_place
-from gitindex.search.lexical import Words
+from gitindex.search.candidate import Key, RetrievedChunk, ScoredChunk
+from gitindex.search.hit import Hit, SearchAnswer, show_place
+from gitindex.search.lexical import LexicalSearcher
 from gitindex.search.mentions import PathTable, find_mentions
-from gitindex.search.parse import Query, parse, relax, understood
+from gitindex.search.parse import Query, parse, parse_request, relax
 from gitindex.search.ranking import Ranking, limit_per_file, order_chunks
-from gitindex.search.request import HYBRID, LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, checked
+from gitindex.search.request import HYBRID, LEXICAL, REGEX, SEMANTIC, SYMBOL, Request, validate_request
 from gitindex.search.retrieve import Retriever
-from gitindex.search.scope import Scope, resolve
+from gitindex.search.scope import SearchScope, resolve
 from gitindex.search.weights import choose_weights
 from gitindex.view.snapshot import SnapshotView
 
@@ -55,40 +55,44 @@ class Engine:
         self._settings = settings
         self._retriever = Retriever(view, embedder)
 
-    def search(self, request: Request) -> Found:
+    def search(self, request: Request) -> SearchAnswer:
         """Raises UsageError (a question without meaning, a bad date or pattern, no vectors)."""
-        request = checked(request)
-        noted = self._noted(request) if request.asks_metadata else None
+        request = validate_request(request)
+        noted = self._find_notes(request) if request.asks_metadata else None
         if noted is not None and not request.query.strip():
-            return self._listed(noted, request)
-        query = understood(request)
+            return self._list_notes(noted, request)
+        query = parse_request(request)
         scope = resolve(
-            request, query, [note.path for note in noted] if noted is not None else None, self._files
+            request, query, [note.path for note in noted] if noted is not None else None, self._file_languages
         )
-        found = Found() if scope.nothing else self._answer(request, query, scope)
-        if query.phrases and not found.hits and not scope.nothing:
-            found = self._relaxed(request, query, scope, found)
-        found = hit.within_budget(found, self._settings.max_answer_chars)
+        found = SearchAnswer() if scope.is_empty else self._answer(request, query, scope)
+        if query.phrases and not found.hits and not scope.is_empty:
+            found = self._search_relaxed(request, query, scope, found)
+        found = hit.fit_to_budget(found, self._settings.max_answer_chars)
         if scope.not_kinds or scope.not_languages:
-            found = suggest.warned(self.view, scope, found)
+            found = suggest.add_exclusion_remarks(self.view, scope, found)
         if query.pasted:
-            found = suggest.shortened(request, found)
+            found = suggest.add_length_remark(request, found)
         if found.nearest_only:
-            return suggest.doubted(self._words, query, scope, found)
-        return found if found.hits else suggest.helped(self.view, self._words, request, query, scope, found)
+            return suggest.add_nearest_only_remark(self._lexical, query, scope, found)
+        return (
+            found
+            if found.hits
+            else suggest.add_suggestions(self.view, self._lexical, request, query, scope, found)
+        )
 
-    def _noted(self, request: Request) -> list[Note]:
+    def _find_notes(self, request: Request) -> list[Note]:
         from gitindex.search import metadata  # late, as `regex` below: few questions are of that kind (UI-3)
 
-        return metadata.notes(self.view, self._root, request)
+        return metadata.find_notes(self.view, self._root, request)
 
-    def _answer(self, request: Request, query: Query, scope: Scope) -> Found:
+    def _answer(self, request: Request, query: Query, scope: SearchScope) -> SearchAnswer:
         if request.mode == REGEX:
-            return self._regex(request, scope)
+            return self._search_regex(request, scope)
         if request.mode == SYMBOL:
-            return self._symbols(request, query, scope)
+            return self._search_symbols(request, query, scope)
         if request.mode == SEMANTIC:
-            self._need_vectors()
+            self._require_vectors()
         ranking = self._rank(request, query, scope)
         found = (
             self._passages(request, query, ranking)
@@ -99,7 +103,7 @@ class Engine:
         meant = request.mode == HYBRID and ranking.nearest_only and bool(query.text)
         return replace(found, notes=() if silent else (_NO_VECTORS,), nearest_only=meant)
 
-    def _rank(self, request: Request, query: Query, scope: Scope) -> Ranking:
+    def _rank(self, request: Request, query: Query, scope: SearchScope) -> Ranking:
         retrieved = self._retriever.retrieve(request.mode, query, scope, count=request.flat)
         mentioned = self._find_mentions(query, scope) if query.clues is not None else {}
         if mentioned:
@@ -108,123 +112,135 @@ class Engine:
             retrieved, query, choose_weights(query, files=request.files, flat=request.flat), mentioned
         )
 
-    def _find_mentions(self, query: Query, scope: Scope) -> dict[str, float]:
+    def _find_mentions(self, query: Query, scope: SearchScope) -> dict[str, float]:
         assert query.clues is not None
         found = find_mentions(query.clues, self._paths)
         return {path: strength for path, strength in found.items() if scope.admits_path(path)}
 
-    def _relaxed(self, request: Request, query: Query, scope: Scope, found: Found) -> Found:
+    def _search_relaxed(
+        self, request: Request, query: Query, scope: SearchScope, found: SearchAnswer
+    ) -> SearchAnswer:
         """The same question with its phrases as plain words, if that finds anything."""
         again = self._answer(request, relax(query), scope)
-        return suggest.told_relaxed(query, again) if again.hits else found
+        return suggest.add_relaxed_remark(query, again) if again.hits else found
 
-    def _files_found(self, request: Request, query: Query, ranking: Ranking) -> Found:
+    def _files_found(self, request: Request, query: Query, ranking: Ranking) -> SearchAnswer:
         """Files with their best places."""
         ranked = ranking.rank_files()
         kept = ranked[: request.limit]
-        shown = self._with_text([item for file in kept for item in ranking.list_places(file)])
+        shown = self._load_texts([item for file in kept for item in ranking.list_places(file)])
         hits = []
         for file in kept:
             best, *further = (shown[item.key] for item in ranking.list_places(file))
-            made = self._hit(Scored(best, file.score, file.layers), query)
+            made = self._make_excerpt_hit(ScoredChunk(best, file.score, file.layers), query)
             hits.append(replace(made, chunks=file.matching, places=tuple(map(show_place, further))))
         left = len(ranked) - len(kept) + ranking.retrieved.beyond
-        return Found(tuple(hits), left, at_least=ranking.retrieved.open)
+        return SearchAnswer(tuple(hits), left, at_least=ranking.retrieved.open)
 
-    def _passages(self, request: Request, query: Query, ranking: Ranking) -> Found:
+    def _passages(self, request: Request, query: Query, ranking: Ranking) -> SearchAnswer:
         """Chunks one by one, a few of each file first."""
         ranked = ranking.rank_passages(self._settings.per_file, by_meaning=request.mode == SEMANTIC)
         kept = ranked[: request.limit]
-        shown = self._with_text([item.candidate for item in kept])
-        hits = tuple(self._hit(item._replace(candidate=shown[item.candidate.key]), query) for item in kept)
+        shown = self._load_texts([item.candidate for item in kept])
+        hits = tuple(
+            self._make_excerpt_hit(item._replace(candidate=shown[item.candidate.key]), query) for item in kept
+        )
         left = len(ranked) - len(kept) + ranking.retrieved.beyond
-        return Found(hits, left, at_least=ranking.retrieved.open)
+        return SearchAnswer(hits, left, at_least=ranking.retrieved.open)
 
-    def _symbols(self, request: Request, query: Query, scope: Scope) -> Found:
+    def _search_symbols(self, request: Request, query: Query, scope: SearchScope) -> SearchAnswer:
         wanted = query.symbol or query.text
-        every = symbols.find(self.view, self._words_later, wanted, scope, request.limit)
-        hits = tuple(_definition_hit(item) for item in every.found[: request.limit])
-        return Found(hits, left_out=len(every.found) - len(hits) + every.beyond, at_least=every.open)
+        every = symbols.find(self.view, self._open_lexical, wanted, scope, request.limit)
+        hits = tuple(_make_definition_hit(item) for item in every.items[: request.limit])
+        return SearchAnswer(
+            hits, left_out=len(every.items) - len(hits) + every.further_count, at_least=every.maybe_more
+        )
 
-    def _regex(self, request: Request, scope: Scope) -> Found:
+    def _search_regex(self, request: Request, scope: SearchScope) -> SearchAnswer:
         from gitindex.search import regex
 
         pattern = request.query
         regex.check(pattern)
-        chunks = self._words.having(regex.narrowing(pattern), regex.LONG_IDENTIFIER, scope, _REGEX_CHUNKS)
-        matches = list(regex.verify(pattern, regex.joined(self._whole_lines(chunks))))
-        found = [Scored(item.candidate, float(len(item.lines)), ("regex",)) for item in matches]
-        lines = {item.candidate.key: item.lines for item in matches}
+        chunks = self._lexical.find_with_identifiers(
+            regex.derive_index_patterns(pattern), regex.LONG_IDENTIFIER, scope, _REGEX_CHUNKS
+        )
+        matches = list(regex.verify(pattern, regex.join_long_lines(self._complete_lines(chunks))))
+        found = [ScoredChunk(item.chunk, float(len(item.lines)), ("regex",)) for item in matches]
+        lines = {item.chunk.key: item.lines for item in matches}
         kept = limit_per_file(order_chunks(found), self._settings.per_file)[: request.limit]
-        hits = tuple(self._regex_hit(item, lines[item.candidate.key], scope) for item in kept)
-        return Found(hits, left_out=len(found) - len(hits), at_least=len(chunks) >= _REGEX_CHUNKS)
+        hits = tuple(self._make_regex_hit(item, lines[item.candidate.key], scope) for item in kept)
+        return SearchAnswer(hits, left_out=len(found) - len(hits), at_least=len(chunks) >= _REGEX_CHUNKS)
 
-    def _whole_lines(self, chunks: list[Candidate]) -> list[Candidate]:
+    def _complete_lines(self, chunks: list[RetrievedChunk]) -> list[RetrievedChunk]:
         """The chunks, with every piece of a line that is cut into several, in order."""
         found = {chunk.key: chunk for chunk in chunks}
         single = [chunk for chunk in chunks if chunk.start_line == chunk.end_line]
         for at in range(0, len(single), _FETCH):
             batch = single[at : at + _FETCH]
-            sides = self._words.fetch([(c.path, c.ordinal + step) for c in batch for step in (-1, 1)])
+            sides = self._lexical.fetch([(c.path, c.ordinal + step) for c in batch for step in (-1, 1)])
             cut = {c.path for c in batch if any(_continues(c, sides, step) for step in (-1, 1))}
-            found.update((chunk.key, chunk) for chunk in self._words.texts(cut, _REGEX_CHUNKS))
+            found.update((chunk.key, chunk) for chunk in self._lexical.read_texts(cut, _REGEX_CHUNKS))
         return [found[key] for key in sorted(found)]
 
     # -- hits ----------------------------------------------------------------------------------
 
-    def _with_text(self, chunks: Sequence[Candidate]) -> dict[Key, Candidate]:
-        texts = self._words.fetch([chunk.key for chunk in chunks if chunk.text is None])
+    def _load_texts(self, chunks: Sequence[RetrievedChunk]) -> dict[Key, RetrievedChunk]:
+        texts = self._lexical.fetch([chunk.key for chunk in chunks if chunk.text is None])
         return {
             chunk.key: chunk._replace(text=texts[chunk.key].text) if chunk.key in texts else chunk
             for chunk in chunks
         }
 
-    def _hit(self, item: Scored, query: Query) -> Hit:
+    def _make_excerpt_hit(self, item: ScoredChunk, query: Query) -> Hit:
         found = item.candidate
         cut = snippet.excerpt(found.text or "", found.start_line, query.terms, self._settings.snippet_lines)
-        return _hit(item, cut)
+        return _make_hit(item, cut)
 
-    def _regex_hit(self, item: Scored, lines: tuple[int, ...], scope: Scope) -> Hit:
+    def _make_regex_hit(self, item: ScoredChunk, lines: tuple[int, ...], scope: SearchScope) -> Hit:
         found = item.candidate
-        symbol, kind = symbols.around(self.view, found.path, lines[0])
+        symbol, kind = symbols.find_enclosing(self.view, found.path, lines[0])
         if scope.kinds is None or kind in scope.kinds:  # else the chunk's own is what passed the filter
             item = item._replace(candidate=found._replace(symbol=symbol, symbol_kind=kind))
-        cut = snippet.around(found.text or "", found.start_line, lines[0], self._settings.snippet_lines)
-        return _hit(item, cut, lines)
+        cut = snippet.excerpt_around(
+            found.text or "", found.start_line, lines[0], self._settings.snippet_lines
+        )
+        return _make_hit(item, cut, lines)
 
-    def _listed(self, noted: Sequence[Note], request: Request) -> Found:
+    def _list_notes(self, notes: Sequence[Note], request: Request) -> SearchAnswer:
         """Metadata alone is the answer: the notes with their heads (QU-5)."""
         query = parse("")
-        scope = resolve(request, query, [note.path for note in noted], self._files)
-        kept = [note for note in noted if scope.paths is None or note.path in scope.paths]
+        scope = resolve(request, query, [note.path for note in notes], self._file_languages)
+        kept = [note for note in notes if scope.paths is None or note.path in scope.paths]
         shown = kept[: request.limit]
-        first = self._words.fetch([(note.path, 1) for note in shown])
-        hits = [_note_hit(note, first.get((note.path, 1)), self._settings.snippet_lines) for note in shown]
-        found = Found(tuple(hits), left_out=len(kept) - len(hits))
-        return hit.within_budget(found, self._settings.max_answer_chars)
+        first = self._lexical.fetch([(note.path, 1) for note in shown])
+        hits = [
+            _make_note_hit(note, first.get((note.path, 1)), self._settings.snippet_lines) for note in shown
+        ]
+        found = SearchAnswer(tuple(hits), left_out=len(kept) - len(hits))
+        return hit.fit_to_budget(found, self._settings.max_answer_chars)
 
     # -- what is loaded late --------------------------------------------------------------------
 
     @property
-    def _words(self) -> Words:
+    def _lexical(self) -> LexicalSearcher:
         return self._retriever.words
 
-    def _words_later(self) -> Words:
-        return self._words
+    def _open_lexical(self) -> LexicalSearcher:
+        return self._lexical
 
     @cached_property
     def _languages(self) -> dict[str, str]:
         rows = self.view.select("SELECT f.path, f.language FROM file f WHERE f.skip = ''")
         return {row.path: str(row.values[0]) for row in rows}
 
-    def _files(self) -> dict[str, str]:
+    def _file_languages(self) -> dict[str, str]:
         return self._languages
 
     @cached_property
     def _paths(self) -> PathTable:
         return PathTable(self._languages)
 
-    def _need_vectors(self) -> None:
+    def _require_vectors(self) -> None:
         if not self._retriever.has_vectors:
             raise NoVectors(
                 "this index has no vectors, so it cannot answer by meaning",
@@ -232,7 +248,7 @@ class Engine:
             )
 
 
-def _continues(chunk: Candidate, sides: Mapping[Key, Candidate], step: int) -> bool:
+def _continues(chunk: RetrievedChunk, sides: Mapping[Key, RetrievedChunk], step: int) -> bool:
     """Is the chunk before or after part of the same line?"""
     other = sides.get((chunk.path, chunk.ordinal + step))
     return (
@@ -242,7 +258,7 @@ def _continues(chunk: Candidate, sides: Mapping[Key, Candidate], step: int) -> b
     )
 
 
-def _hit(item: Scored, cut: snippet.Snippet, matches: tuple[int, ...] = ()) -> Hit:
+def _make_hit(item: ScoredChunk, cut: snippet.Snippet, matches: tuple[int, ...] = ()) -> Hit:
     found = item.candidate
     return Hit(
         found.path,
@@ -259,25 +275,25 @@ def _hit(item: Scored, cut: snippet.Snippet, matches: tuple[int, ...] = ()) -> H
     )
 
 
-def _definition_hit(found: symbols.Definition) -> Hit:
-    shown = f"{found.signature}\n    {found.doc}" if found.doc else found.signature
+def _make_definition_hit(definition: symbols.ScoredDefinition) -> Hit:
+    shown = f"{definition.signature}\n    {definition.doc}" if definition.doc else definition.signature
     return Hit(
-        found.path,
-        found.line,
-        found.end_line,
-        found.score,
+        definition.path,
+        definition.line,
+        definition.end_line,
+        definition.score,
         ("symbol",),
         hit.SYNTACTIC,
-        shown or found.name,
-        found.line,
-        found.qualified_name,
-        found.kind,
+        shown or definition.name,
+        definition.line,
+        definition.qualified_name,
+        definition.kind,
     )
 
 
-def _note_hit(note: Note, first: Candidate | None, most: int) -> Hit:
+def _make_note_hit(note: Note, first: RetrievedChunk | None, max_lines: int) -> Hit:
     text = first.text if first and first.text else note.entity.summary
-    cut = snippet.excerpt(text, first.start_line if first else 1, (), most)
+    cut = snippet.excerpt(text, first.start_line if first else 1, (), max_lines)
     return Hit(
         note.path, cut.start_line, cut.end_line, 1.0, ("metadata",), hit.TEXT, cut.text, cut.start_line
     )

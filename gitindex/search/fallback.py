@@ -19,16 +19,16 @@ from gitindex.indexing.plan import PlannedFile
 from gitindex.model.rows import Entity
 from gitindex.model.settings import QuerySettings
 from gitindex.search import hit, metadata, regex, ripgrep, snippet
-from gitindex.search.candidate import Candidate, Key, Scored
+from gitindex.search.candidate import Key, RetrievedChunk, ScoredChunk
 from gitindex.search.chunkscore import ChunkEvidence
-from gitindex.search.eligible import TextFile, eligible, read
-from gitindex.search.hit import Found, Hit, show_place
+from gitindex.search.eligible import TextFile, list_eligible, read
+from gitindex.search.hit import Hit, SearchAnswer, show_place
 from gitindex.search.metadata import Note
-from gitindex.search.parse import Query, understood
+from gitindex.search.parse import Query, parse_request
 from gitindex.search.ranking import Ranking
-from gitindex.search.request import REGEX, Request, checked
+from gitindex.search.request import REGEX, Request, validate_request
 from gitindex.search.retrieve import Retrieved
-from gitindex.search.scope import Scope, resolve
+from gitindex.search.scope import SearchScope, resolve
 from gitindex.search.weights import choose_weights
 from gitindex.source.source_file import SourceTree
 
@@ -48,72 +48,76 @@ class Scan:
         self._settings = settings
 
     def search(
-        self, request: Request, why: str, *, program: Callable[[], str | None] = ripgrep.program
-    ) -> Found:
+        self, request: Request, reason: str, *, find_program: Callable[[], str | None] = ripgrep.find_program
+    ) -> SearchAnswer:
         """Raises UsageError as the engine does."""
-        request = checked(request)
-        matches = metadata.matcher(request) if request.asks_metadata else None
-        query = understood(request)
+        request = validate_request(request)
+        matches = metadata.make_matcher(request) if request.asks_metadata else None
+        query = parse_request(request)
         if request.mode == REGEX and request.query.strip():
             regex.check(request.query)
-        works = eligible(self._source, self._policy)
-        scope = _without_symbols(
+        works = list_eligible(self._source, self._policy)
+        scope = _drop_symbol_filters(
             resolve(request, query, None, lambda: {work.key: language_of(work.key) or "" for work in works})
         )
         if matches is not None:
-            notes = list(self._notes(works, scope, matches))
+            notes = list(self._find_notes(works, scope, matches))
             if not request.query.strip():
-                return self._finish(_listed(notes, request, self._settings), why)
+                return self._finish(_list_notes(notes, request, self._settings), reason)
             scope = scope._replace(paths=frozenset(note.path for note, _ in notes))
-        narrowed = self._narrowed(works, request, query, scope, program())
-        return self._finish(self._scan(narrowed, request, query, scope), why)
+        narrowed = self._narrow(works, request, query, scope, find_program())
+        return self._finish(self._scan(narrowed, request, query, scope), reason)
 
-    def _scan(self, works: Sequence[PlannedFile], request: Request, query: Query, scope: Scope) -> Found:
+    def _scan(
+        self, works: Sequence[PlannedFile], request: Request, query: Query, scope: SearchScope
+    ) -> SearchAnswer:
         files = read(self._source, self._policy, works)
-        admitted = _Bounded(file for file in files if scope.admits(file.path, file.language, ""))
-        found = list(self._matches(admitted, request, query))
-        return admitted.told(self._ranked(found, request, query))
+        admitted = _BoundedFiles(file for file in files if scope.admits(file.path, file.language, ""))
+        found = list(self._find_matches(admitted, request, query))
+        return admitted.add_cut_remark(self._rank_matches(found, request, query))
 
-    def _ranked(
-        self, found: Sequence[tuple[Scored, tuple[int, ...]]], request: Request, query: Query
-    ) -> Found:
-        lines = {item.candidate.key: numbers for item, numbers in found}
-        pool = [ChunkEvidence(item.candidate, item.score) for item, _ in found]
+    def _rank_matches(
+        self, matches: Sequence[tuple[ScoredChunk, tuple[int, ...]]], request: Request, query: Query
+    ) -> SearchAnswer:
+        lines = {item.candidate.key: numbers for item, numbers in matches}
+        pool = [ChunkEvidence(item.candidate, item.score) for item, _ in matches]
         ranking = Ranking(
             Retrieved(pool), query, choose_weights(query, files=request.files, flat=request.flat)
         )
         if request.flat or request.mode == REGEX:
             ranked = ranking.rank_passages(self._settings.per_file)
-            hits = [self._hit(item, lines[item.candidate.key], query) for item in ranked[: request.limit]]
-            return Found(tuple(hits), left_out=len(ranked) - len(hits))
+            hits = [
+                self._make_hit(item, lines[item.candidate.key], query) for item in ranked[: request.limit]
+            ]
+            return SearchAnswer(tuple(hits), left_out=len(ranked) - len(hits))
         return self._files_found(ranking, lines, request, query)
 
     def _files_found(
         self, ranking: Ranking, lines: Mapping[Key, tuple[int, ...]], request: Request, query: Query
-    ) -> Found:
+    ) -> SearchAnswer:
         ranked = ranking.rank_files()
         hits = []
         for file in ranked[: request.limit]:
             best, *further = ranking.list_places(file)
-            shown = self._hit(Scored(best, file.score, ("scan",)), lines[best.key], query)
+            shown = self._make_hit(ScoredChunk(best, file.score, ("scan",)), lines[best.key], query)
             hits.append(replace(shown, chunks=file.matching, places=tuple(map(show_place, further))))
-        return Found(tuple(hits), left_out=len(ranked) - len(hits))
+        return SearchAnswer(tuple(hits), left_out=len(ranked) - len(hits))
 
-    def _matches(
+    def _find_matches(
         self, files: Iterable[TextFile], request: Request, query: Query
-    ) -> Iterator[tuple[Scored, tuple[int, ...]]]:
-        blocks = (block for file in files for block in _blocks(file, _needles(request, query)))
+    ) -> Iterator[tuple[ScoredChunk, tuple[int, ...]]]:
+        blocks = (block for file in files for block in _split_blocks(file, _list_needles(request, query)))
         if request.mode == REGEX:
             for match in regex.verify(request.query, blocks):
-                yield Scored(match.candidate, 1.0, ("scan",)), match.lines
+                yield ScoredChunk(match.chunk, 1.0, ("scan",)), match.lines
             return
         for block in blocks:
-            score, numbers = _judge(block, query)
+            score, numbers = _score_block(block, query)
             if score:
-                yield Scored(block, score, ("scan",)), numbers
+                yield ScoredChunk(block, score, ("scan",)), numbers
 
-    def _narrowed(
-        self, works: Sequence[PlannedFile], request: Request, query: Query, scope: Scope, rg: str | None
+    def _narrow(
+        self, works: Sequence[PlannedFile], request: Request, query: Query, scope: SearchScope, rg: str | None
     ) -> list[PlannedFile]:
         """Works that may match; a path that is not on disk (sparse checkout) is left for the scan."""
         inside = [work for work in works if scope.paths is None or work.key in scope.paths]
@@ -121,14 +125,14 @@ class Scan:
         if rg is None or not patterns:
             return inside
         present = [work.key for work in inside if os.path.lexists(self._root / work.key)]
-        found = ripgrep.matching(rg, self._root, patterns, present, literal=request.mode != REGEX)
+        found = ripgrep.find_matching_files(rg, self._root, patterns, present, literal=request.mode != REGEX)
         if found is None:
             return inside
         out = set(present) - found
         return [work for work in inside if work.key not in out]
 
-    def _notes(
-        self, works: Sequence[PlannedFile], scope: Scope, matches: Callable[[Entity], bool]
+    def _find_notes(
+        self, works: Sequence[PlannedFile], scope: SearchScope, matches: Callable[[Entity], bool]
     ) -> Iterator[tuple[Note, TextFile]]:
         for file in read(
             self._source, self._policy, works, lambda path: scope.paths is None or path in scope.paths
@@ -138,56 +142,58 @@ class Scan:
             if entity is not None and scope.admits(file.path, file.language, "") and matches(entity):
                 yield Note(file.path, entity), file
 
-    def _hit(self, item: Scored, numbers: tuple[int, ...], query: Query) -> Hit:
+    def _make_hit(self, item: ScoredChunk, numbers: tuple[int, ...], query: Query) -> Hit:
         found = item.candidate
         most = self._settings.snippet_lines
         text = found.text or ""
         cut = (
             snippet.excerpt(text, found.start_line, query.terms, most)
             if query.terms
-            else snippet.around(text, found.start_line, numbers[0] if numbers else found.start_line, most)
+            else snippet.excerpt_around(
+                text, found.start_line, numbers[0] if numbers else found.start_line, most
+            )
         )
         where = found.path, cut.start_line, cut.end_line
         return Hit(*where, item.score, ("scan",), hit.TEXT, cut.text, cut.start_line, matches=numbers)
 
-    def _finish(self, found: Found, why: str) -> Found:
-        bounded = hit.within_budget(found, self._settings.max_answer_chars)
-        return replace(bounded, degraded=why)
+    def _finish(self, answer: SearchAnswer, reason: str) -> SearchAnswer:
+        bounded = hit.fit_to_budget(answer, self._settings.max_answer_chars)
+        return replace(bounded, degraded=reason)
 
 
-def _without_symbols(scope: Scope) -> Scope:
+def _drop_symbol_filters(scope: SearchScope) -> SearchScope:
     return scope._replace(kinds=None, not_kinds=frozenset())
 
 
-def _needles(request: Request, query: Query) -> list[str]:
+def _list_needles(request: Request, query: Query) -> list[str]:
     """Lower-case text of which a matching file has at least one piece; empty: any file may match."""
     return [] if request.mode == REGEX else query.terms
 
 
-class _Bounded:
+class _BoundedFiles:
     """As many files as somebody may be asked to wait for."""
 
     def __init__(self, files: Iterable[TextFile]) -> None:
         self._files = files
-        self._cut = False
+        self._is_cut = False
 
     def __iter__(self) -> Iterator[TextFile]:
         used = 0
         for file in self._files:
             used += len(file.data)
-            self._cut = used > _MAX_BYTES
-            if self._cut:
+            self._is_cut = used > _MAX_BYTES
+            if self._is_cut:
                 return
             yield file
 
-    def told(self, found: Found) -> Found:
-        if not self._cut:
-            return found
+    def add_cut_remark(self, answer: SearchAnswer) -> SearchAnswer:
+        if not self._is_cut:
+            return answer
         note = f"the scan stopped after {_MAX_BYTES >> 20} MiB of text: narrow it with path:, or index"
-        return replace(found, at_least=True, notes=(*found.notes, note))
+        return replace(answer, at_least=True, notes=(*answer.notes, note))
 
 
-def _blocks(file: TextFile, needles: Sequence[str]) -> Iterator[Candidate]:
+def _split_blocks(file: TextFile, needles: Sequence[str]) -> Iterator[RetrievedChunk]:
     lowered = file.text.lower()
     if needles and not any(needle in lowered for needle in needles):
         return
@@ -196,10 +202,10 @@ def _blocks(file: TextFile, needles: Sequence[str]) -> Iterator[Candidate]:
         text = "\n".join(lines[at : at + _BLOCK])
         if text.strip():
             last = min(at + _BLOCK, len(lines))
-            yield Candidate(file.path, at // _BLOCK, "text", file.language, at + 1, last, "", "", text)
+            yield RetrievedChunk(file.path, at // _BLOCK, "text", file.language, at + 1, last, "", "", text)
 
 
-def _judge(block: Candidate, query: Query) -> tuple[float, tuple[int, ...]]:
+def _score_block(block: RetrievedChunk, query: Query) -> tuple[float, tuple[int, ...]]:
     """The share of wanted words in the block, 0 when a phrase is missing or an excluded one occurs."""
     terms = query.terms
     text = (block.text or "").lower()
@@ -223,12 +229,14 @@ def _judge(block: Candidate, query: Query) -> tuple[float, tuple[int, ...]]:
     return score, tuple(numbers)
 
 
-def _listed(notes: Sequence[tuple[Note, TextFile]], request: Request, settings: QuerySettings) -> Found:
+def _list_notes(
+    notes: Sequence[tuple[Note, TextFile]], request: Request, settings: QuerySettings
+) -> SearchAnswer:
     texts = {note.path: file.text for note, file in notes}
-    ordered = metadata.ordered(note for note, _ in notes)
+    ordered = metadata.sort_notes(note for note, _ in notes)
     shown = ordered[: request.limit]
     hits = []
     for note in shown:
         cut = snippet.excerpt(texts[note.path], 1, (), settings.snippet_lines)
         hits.append(Hit(note.path, 1, cut.end_line, 1.0, ("metadata", "scan"), hit.TEXT, cut.text, 1))
-    return Found(tuple(hits), left_out=len(ordered) - len(hits))
+    return SearchAnswer(tuple(hits), left_out=len(ordered) - len(hits))

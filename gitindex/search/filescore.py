@@ -27,7 +27,7 @@ class FileScorer:
     """Scores files for one question; `rarity` says how rare its words are, as shares of the rarest."""
 
     def __init__(self, query: Query, rarity: Mapping[str, float], weights: RankWeights) -> None:
-        words = list(rarity) if query.pasted else query.telling
+        words = list(rarity) if query.pasted else query.content_terms
         self._rarity = {word: rarity.get(word, 1.0) for word in words}
         # Pasted text has words of every kind of file and asks for none.
         self._wanted = frozenset[str]() if query.pasted else frozenset(words)

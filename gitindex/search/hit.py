@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gitindex.model.frozen import frozen
-from gitindex.search.candidate import Candidate
+from gitindex.search.candidate import RetrievedChunk
 from gitindex.search.snippet import MAX_LINE
 
 TEXT, SYNTACTIC, SEMANTIC = "text", "syntactic", "semantic"  # precision tiers (QU-2)
@@ -71,7 +71,7 @@ class Hit:
 
 
 @frozen
-class Found:
+class SearchAnswer:
     """Hits, what was left out of them, and what the asker should know."""
 
     hits: tuple[Hit, ...] = ()
@@ -88,29 +88,29 @@ class Found:
         return self.left_out > 0 or self.at_least
 
 
-def show_place(chunk: Candidate) -> FurtherPlace:
+def show_place(chunk: RetrievedChunk) -> FurtherPlace:
     first = next((line for line in (chunk.text or "").split("\n") if line.strip()), "").strip()
     return FurtherPlace(chunk.start_line, chunk.end_line, first[:MAX_LINE], chunk.symbol, chunk.symbol_kind)
 
 
-def within_budget(found: Found, most: int) -> Found:
+def fit_to_budget(answer: SearchAnswer, max_chars: int) -> SearchAnswer:
     """Drop hits from the end until the answer fits; the first always stays, cut if it must be (QU-4)."""
-    kept = _fitting(found.hits, most)
-    if len(kept) == len(found.hits):
-        return found
-    note = f"{len(found.hits) - len(kept)} results left out: max_answer_chars is {most:,}"
-    left = found.left_out + len(found.hits) - len(kept)
-    return replace(found, hits=tuple(kept), left_out=left, notes=(*found.notes, note))
+    kept = _fit_hits(answer.hits, max_chars)
+    if len(kept) == len(answer.hits):
+        return answer
+    note = f"{len(answer.hits) - len(kept)} results left out: max_answer_chars is {max_chars:,}"
+    left = answer.left_out + len(answer.hits) - len(kept)
+    return replace(answer, hits=tuple(kept), left_out=left, notes=(*answer.notes, note))
 
 
-def _fitting(hits: Sequence[Hit], most: int) -> list[Hit]:
+def _fit_hits(hits: Sequence[Hit], max_chars: int) -> list[Hit]:
     kept: list[Hit] = []
     used = 0
     for hit in hits:
         used += hit.size
-        if used > most:
+        if used > max_chars:
             break
         kept.append(hit)
     if not kept and hits:
-        kept.append(replace(hits[0], snippet=hits[0].snippet[: max(0, most - 200)]))
+        kept.append(replace(hits[0], snippet=hits[0].snippet[: max(0, max_chars - 200)]))
     return kept

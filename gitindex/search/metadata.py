@@ -33,58 +33,58 @@ class Note(NamedTuple):
     entity: Entity
 
 
-class Range(NamedTuple):
+class DateRange(NamedTuple):
     since: date | datetime | None = None
     until: date | datetime | None = None
 
 
-def date_range(request: Request) -> Range:
+def parse_date_range(request: Request) -> DateRange:
     """Raises UsageError for anything that is no ISO-8601 date or moment."""
-    return Range(_moment("since", request.since), _moment("until", request.until))
+    return DateRange(_parse_moment("since", request.since), _parse_moment("until", request.until))
 
 
-def notes(view: SnapshotView, root: Path, request: Request) -> list[Note]:
+def find_notes(view: SnapshotView, root: Path, request: Request) -> list[Note]:
     """Every note that meets all filters and still exists, newest first, then by path."""
-    test = matcher(request)
-    found = (note for note in _proposed(view, request) if test(note.entity))
-    return ordered(note for note in found if os.path.lexists(root / note.path))
+    test = make_matcher(request)
+    found = (note for note in _select_notes(view, request) if test(note.entity))
+    return sort_notes(note for note in found if os.path.lexists(root / note.path))
 
 
-def matcher(request: Request) -> Callable[[Entity], bool]:
+def make_matcher(request: Request) -> Callable[[Entity], bool]:
     """All tags, the date range and the session must hold."""
-    span = date_range(request)
-    tags = [_tag(tag) for tag in request.tags]
+    span = parse_date_range(request)
+    tags = [_normalize_tag(tag) for tag in request.tags]
 
     def matches(entity: Entity) -> bool:
-        have = {_tag(topic) for topic in entity.topics}
+        have = {_normalize_tag(topic) for topic in entity.topics}
         return (
             all(tag in have for tag in tags)
             and (not request.session or entity.session_id == request.session)
-            and (span == Range() or within(entity.created_at, span))
+            and (span == DateRange() or is_within(entity.created_at, span))
         )
 
     return matches
 
 
-def ordered(found: Iterable[Note]) -> list[Note]:
-    by_path = sorted(found, key=lambda note: note.path)
+def sort_notes(unsorted: Iterable[Note]) -> list[Note]:
+    by_path = sorted(unsorted, key=lambda note: note.path)
     return sorted(by_path, key=lambda note: note.entity.created_at, reverse=True)
 
 
-def within(created: str, span: Range) -> bool:
+def is_within(created: str, span: DateRange) -> bool:
     """A bound that is a day is compared with the day as written; a moment is compared with the moment."""
     if not created:
         return False
-    return (span.since is None or _at_least(created, span.since)) and (
-        span.until is None or _at_most(created, span.until)
+    return (span.since is None or _is_at_least(created, span.since)) and (
+        span.until is None or _is_at_most(created, span.until)
     )
 
 
-def _proposed(view: SnapshotView, request: Request) -> list[Note]:
+def _select_notes(view: SnapshotView, request: Request) -> list[Note]:
     """A superset of the answer, by the cheapest filter."""
     if request.session:
         rows = view.select(_SESSION, (request.session,))
-    elif plain := [tag for tag in map(_tag, request.tags) if _PLAIN.fullmatch(tag)]:
+    elif plain := [tag for tag in map(_normalize_tag, request.tags) if _PLAIN.fullmatch(tag)]:
         parameters = {"match": f'topics : "{plain[0]}"', "like": f"%{plain[0].replace('_', '!_')}%"}
         rows = view.select_with_fallback(_BY_WORD, f"{_LIKE} ESCAPE '!'", parameters)
     else:
@@ -94,17 +94,17 @@ def _proposed(view: SnapshotView, request: Request) -> list[Note]:
     ]
 
 
-def _tag(text: str) -> str:
+def _normalize_tag(text: str) -> str:
     return " ".join(text.casefold().split()).lstrip("#")
 
 
-def _moment(name: str, text: str) -> date | datetime | None:
+def _parse_moment(name: str, text: str) -> date | datetime | None:
     if not text:
         return None
     try:
         if not _DATE.fullmatch(text):
             raise ValueError(text)
-        return date.fromisoformat(text) if len(text) == 10 else _aware(datetime.fromisoformat(text))
+        return date.fromisoformat(text) if len(text) == 10 else _assume_utc(datetime.fromisoformat(text))
     except ValueError:
         raise UsageError(
             f"--{name} {text!r} is no ISO-8601 date",
@@ -112,18 +112,22 @@ def _moment(name: str, text: str) -> date | datetime | None:
         ) from None
 
 
-def _at_least(created: str, bound: date | datetime) -> bool:
-    return _when(created) >= bound if isinstance(bound, datetime) else created[:10] >= bound.isoformat()
+def _is_at_least(created: str, bound: date | datetime) -> bool:
+    return (
+        _parse_created(created) >= bound if isinstance(bound, datetime) else created[:10] >= bound.isoformat()
+    )
 
 
-def _at_most(created: str, bound: date | datetime) -> bool:
-    return _when(created) <= bound if isinstance(bound, datetime) else created[:10] <= bound.isoformat()
+def _is_at_most(created: str, bound: date | datetime) -> bool:
+    return (
+        _parse_created(created) <= bound if isinstance(bound, datetime) else created[:10] <= bound.isoformat()
+    )
 
 
-def _when(created: str) -> datetime:
-    return _aware(datetime.fromisoformat(created))
+def _parse_created(created: str) -> datetime:
+    return _assume_utc(datetime.fromisoformat(created))
 
 
-def _aware(moment: datetime) -> datetime:
+def _assume_utc(moment: datetime) -> datetime:
     """A moment without a zone is taken as UTC."""
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

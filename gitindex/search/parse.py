@@ -81,13 +81,13 @@ class Query(NamedTuple):
         return self.clues is not None
 
     @property
-    def empty(self) -> bool:
+    def has_no_terms(self) -> bool:
         return not (self.text or self.only.symbols)
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Neither anything wanted nor any condition."""
-        return self.empty and not (self.excluded or any(self.only) or any(self.without))
+        return self.has_no_terms and not (self.excluded or any(self.only) or any(self.without))
 
     @property
     def terms(self) -> list[str]:
@@ -95,17 +95,23 @@ class Query(NamedTuple):
         return list(dict.fromkeys(subwords(self.text)))
 
     @property
-    def begun(self) -> tuple[str, ...]:
+    def required_prefixes(self) -> tuple[str, ...]:
         """Prefixes of which a hit must have one: those of a query that wants nothing else."""
         return () if self.words or self.phrases else self.prefixes
 
     @property
-    def conditional(self) -> bool:
+    def has_conditions(self) -> bool:
         """Whether something besides the filters decides who may be a hit."""
-        return bool(self.phrases or self.excluded or self.begun or self.only.symbols or self.without.symbols)
+        return bool(
+            self.phrases
+            or self.excluded
+            or self.required_prefixes
+            or self.only.symbols
+            or self.without.symbols
+        )
 
     @property
-    def telling(self) -> list[str]:
+    def content_terms(self) -> list[str]:
         """The terms that tell chunks apart: without small words, unless there are no others."""
         return [term for term in self.terms if term not in _SMALL] or self.terms
 
@@ -131,7 +137,7 @@ class Query(NamedTuple):
         return list(dict.fromkeys(last_name(word) for word in shaped))
 
 
-def understood(request: Request) -> Query:
+def parse_request(request: Request) -> Query:
     """What the request's text asks for; a pattern asks for nothing here.
 
     Raises UsageError for signs alone: no word, no condition.
@@ -140,7 +146,7 @@ def understood(request: Request) -> Query:
         query = read_pasted(request.query)
     else:
         query = parse("" if request.mode == REGEX else request.query)
-    if query.nothing and request.mode != REGEX and not request.asks_metadata:
+    if query.is_empty and request.mode != REGEX and not request.asks_metadata:
         from gitindex.model.foreign import quote_argument
 
         raise UsageError(
@@ -169,7 +175,7 @@ def parse(text: str) -> Query:
         field = _FIELDS.get((item["field"] or "").lower(), "")
         value = item["quoted"] if item["quoted"] is not None else item["bare"]
         if field and value.strip('"'):
-            filters.setdefault((negated, field), []).append(_normal(field, value.strip('"')))
+            filters.setdefault((negated, field), []).append(_normalize_value(field, value.strip('"')))
             continue
         if item["field"]:  # an unknown field is text: std::string, http://…
             value = f"{item['field']}:{value}"
@@ -193,8 +199,8 @@ def parse(text: str) -> Query:
         tuple(phrases),
         tuple(prefixes),
         tuple(excluded),
-        _filters(filters, False),
-        _filters(filters, True),
+        _build_filters(filters, False),
+        _build_filters(filters, True),
     )
 
 
@@ -204,7 +210,7 @@ def relax(query: Query) -> Query:
     return query._replace(words=words, phrases=())
 
 
-def language(name: str) -> str:
+def normalize_language(name: str) -> str:
     """A language as the index spells it."""
     lowered = name.strip().lower()
     return _ALIASES.get(lowered, lowered)
@@ -224,11 +230,11 @@ def last_name(qualified: str) -> str:
     return re.split(r"\.|::|#|->", qualified.rstrip("()"))[-1]
 
 
-def _normal(field: str, value: str) -> str:
+def _normalize_value(field: str, value: str) -> str:
     if field == "lang":
-        return language(value)
+        return normalize_language(value)
     return value.lower() if field == "kind" else value
 
 
-def _filters(found: dict[tuple[bool, str], list[str]], negated: bool) -> Filters:
-    return Filters(*(tuple(found.get((negated, field), ())) for field in ("path", "lang", "kind", "sym")))
+def _build_filters(values: dict[tuple[bool, str], list[str]], negated: bool) -> Filters:
+    return Filters(*(tuple(values.get((negated, field), ())) for field in ("path", "lang", "kind", "sym")))

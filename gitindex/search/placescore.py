@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitindex.search.candidate import Candidate
+from gitindex.search.candidate import RetrievedChunk
 from gitindex.search.chunkscore import ChunkEvidence
 from gitindex.search.filekind import file_kind
 from gitindex.search.filescore import FileScorer
@@ -37,7 +37,7 @@ def score_passages(pool: Sequence[ChunkEvidence], places: Sequence[float], score
     return [score * scorer.weigh_kind(item.candidate.path) for item, score in zip(pool, places, strict=True)]
 
 
-def _say_name(chunk: Candidate, words: frozenset[str], weights: RankWeights) -> float:
+def _say_name(chunk: RetrievedChunk, words: frozenset[str], weights: RankWeights) -> float:
     """How much a sentence says the name of the callable that the chunk shows.
 
     Only callables: a class named like the thing asked about would come before the method that does it. The name of a

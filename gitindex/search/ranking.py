@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from gitindex.search.candidate import Candidate, Scored
+from gitindex.search.candidate import RetrievedChunk, ScoredChunk
 from gitindex.search.chunkscore import ChunkEvidence, score_chunks
 from gitindex.search.filescore import FileScorer
 from gitindex.search.parse import Query
@@ -68,12 +68,12 @@ class Ranking:
         ]
         return sorted(ranked, key=lambda file: (-file.score, file.path))
 
-    def list_places(self, file: RankedFile) -> list[Candidate]:
+    def list_places(self, file: RankedFile) -> list[RetrievedChunk]:
         """The best places of a file; its head only when nothing else is there."""
         chunks = [self._pool[at].candidate for at in file.chunks]
         return ([chunk for chunk in chunks if chunk.chunk_kind != "anchor"] or chunks)[:PLACES]
 
-    def rank_passages(self, per_file: int, *, by_meaning: bool = False) -> list[Scored]:
+    def rank_passages(self, per_file: int, *, by_meaning: bool = False) -> list[ScoredChunk]:
         """Every chunk once, at most so many of one file before the others; `by_meaning`: the nearest first."""
         if by_meaning:
             scores = [item.sense for item in self._pool]
@@ -81,7 +81,7 @@ class Ranking:
             scores = score_passages(self._pool, self._places, self._scorer)
         best = max(scores, default=0.0) or 1.0
         found = [
-            Scored(item.candidate, score / best, name_layers([item]))
+            ScoredChunk(item.candidate, score / best, name_layers([item]))
             for item, score in zip(self._pool, scores, strict=True)
         ]
         return limit_per_file(order_chunks(found), per_file)
@@ -103,15 +103,15 @@ def name_layers(items: Sequence[ChunkEvidence]) -> tuple[str, ...]:
     return tuple(name for name, found in who.items() if found)
 
 
-def order_chunks(items: Iterable[Scored]) -> list[Scored]:
+def order_chunks(items: Iterable[ScoredChunk]) -> list[ScoredChunk]:
     return sorted(items, key=lambda item: (-item.score, item.candidate.path, item.candidate.ordinal))
 
 
-def limit_per_file(items: Sequence[Scored], most: int) -> list[Scored]:
+def limit_per_file(items: Sequence[ScoredChunk], most: int) -> list[ScoredChunk]:
     """At most so many of one file at the top; the rest follow behind, nothing is lost."""
     seen: Counter[str] = Counter()
-    first: list[Scored] = []
-    later: list[Scored] = []
+    first: list[ScoredChunk] = []
+    later: list[ScoredChunk] = []
     for item in items:
         seen[item.candidate.path] += 1
         (first if seen[item.candidate.path] <= most else later).append(item)

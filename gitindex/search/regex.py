@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from gitindex.errors import UsageError
 from gitindex.extract.tokens import MAX_TOKEN
-from gitindex.search.candidate import Candidate
+from gitindex.search.candidate import RetrievedChunk
 
 # The parser of `re` under its 3.11+ name; the syntax tree is what we are after, not the matcher.
 from re import _parser as sre  # type: ignore[attr-defined]  # isort: skip
@@ -29,20 +29,20 @@ LONG_IDENTIFIER = (
 )
 
 
-class Match(NamedTuple):
-    candidate: Candidate
+class RegexMatch(NamedTuple):
+    chunk: RetrievedChunk
     lines: tuple[int, ...]  # matching line numbers
 
 
 def check(pattern: str) -> None:
     """Raises UsageError for a pattern RE2 does not take."""
-    matching(pattern, ["x"])
+    match_lines(pattern, ["x"])
 
 
-def narrowing(pattern: str) -> list[str]:
+def derive_index_patterns(pattern: str) -> list[str]:
     """Expressions over identifiers; a chunk with a match has an identifier for each, or one of unknown end."""
     pieces: set[str] = set()
-    for literal in required(pattern):
+    for literal in find_required_literals(pattern):
         pieces |= {piece.lower() for piece in _WORD.findall(literal) if len(piece) >= _MIN_PIECE}
     longest = sorted(
         (piece for piece in pieces if len(piece) <= MAX_TOKEN), key=lambda piece: (-len(piece), piece)
@@ -50,7 +50,7 @@ def narrowing(pattern: str) -> list[str]:
     return [f".*{piece}.*" for piece in longest[:_PIECES]]
 
 
-def required(pattern: str) -> list[str]:
+def find_required_literals(pattern: str) -> list[str]:
     """ASCII literals that every match contains."""
     try:
         with warnings.catch_warnings():
@@ -58,27 +58,27 @@ def required(pattern: str) -> list[str]:
             tree = sre.parse(pattern)
     except (re.error, RecursionError, OverflowError, ValueError):
         return []  # RE2 may still know the syntax
-    return _literals(tree)
+    return _collect_literals(tree)
 
 
-def verify(pattern: str, candidates: Iterable[Candidate]) -> Iterator[Match]:
+def verify(pattern: str, chunks: Iterable[RetrievedChunk]) -> Iterator[RegexMatch]:
     """Candidates with at least one matching line, in the order given."""
-    batch: list[Candidate] = []
+    batch: list[RetrievedChunk] = []
     lines = 0
-    for candidate in candidates:
+    for candidate in chunks:
         batch.append(candidate)
         lines += (candidate.text or "").count("\n") + 1
         if lines >= _BATCH_LINES:
-            yield from _verify(pattern, batch)
+            yield from _verify_batch(pattern, batch)
             batch, lines = [], 0
-    yield from _verify(pattern, batch)
+    yield from _verify_batch(pattern, batch)
 
 
-def joined(chunks: Sequence[Candidate]) -> Iterator[Candidate]:
+def join_long_lines(chunks: Sequence[RetrievedChunk]) -> Iterator[RetrievedChunk]:
     """Pieces of one long line as one candidate again; `chunks` are in order of path and position."""
-    whole: Candidate | None = None
+    whole: RetrievedChunk | None = None
     for chunk in chunks:
-        if whole is not None and _same_line(whole, chunk):
+        if whole is not None and _is_same_line(whole, chunk):
             whole = whole._replace(text=(whole.text or "") + (chunk.text or ""))
             continue
         if whole is not None:
@@ -88,11 +88,11 @@ def joined(chunks: Sequence[Candidate]) -> Iterator[Candidate]:
         yield whole
 
 
-def _same_line(first: Candidate, then: Candidate) -> bool:
+def _is_same_line(first: RetrievedChunk, then: RetrievedChunk) -> bool:
     return first.path == then.path and first.start_line == first.end_line == then.start_line == then.end_line
 
 
-def matching(pattern: str, lines: Sequence[str]) -> list[bool]:
+def match_lines(pattern: str, lines: Sequence[str]) -> list[bool]:
     """Which lines match. Raises UsageError for a pattern RE2 does not take."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -108,21 +108,21 @@ def matching(pattern: str, lines: Sequence[str]) -> list[bool]:
     return result
 
 
-def _verify(pattern: str, batch: list[Candidate]) -> Iterator[Match]:
+def _verify_batch(pattern: str, batch: list[RetrievedChunk]) -> Iterator[RegexMatch]:
     texts = [[line.rstrip("\r") for line in (candidate.text or "").split("\n")] for candidate in batch]
-    hits = iter(matching(pattern, list(chain.from_iterable(texts)))) if batch else iter(())
+    hits = iter(match_lines(pattern, list(chain.from_iterable(texts)))) if batch else iter(())
     for candidate, lines in zip(batch, texts, strict=True):
         numbers = tuple(candidate.start_line + at for at, _ in enumerate(lines) if next(hits))
         if numbers:
-            yield Match(candidate, numbers)
+            yield RegexMatch(candidate, numbers)
 
 
-def _literals(tree: Any) -> list[str]:
+def _collect_literals(tree: Any) -> list[str]:
     """Runs of literal characters at the top level and inside groups that always take part."""
     found: list[str] = []
     run: list[str] = []
 
-    def end() -> None:
+    def end_run() -> None:
         if run:
             found.append("".join(run))
             run.clear()
@@ -131,10 +131,10 @@ def _literals(tree: Any) -> list[str]:
         if operation is sre_constants.LITERAL and argument < 128:
             run.append(chr(argument))
             continue
-        end()
+        end_run()
         if operation is sre_constants.SUBPATTERN:
-            found += _literals(argument[3])
+            found += _collect_literals(argument[3])
         elif operation in (sre_constants.MAX_REPEAT, sre_constants.MIN_REPEAT) and argument[0] >= 1:
-            found += _literals(argument[2])
-    end()
+            found += _collect_literals(argument[2])
+    end_run()
     return found

@@ -40,7 +40,7 @@ class Request:
         return bool(self.tags or self.since or self.until or self.session)
 
 
-def checked(request: Request) -> Request:
+def validate_request(request: Request) -> Request:
     """The request in text that every index below can take.
 
     Raises UsageError for a question that has no meaning.
@@ -66,10 +66,10 @@ def checked(request: Request) -> Request:
     return replace(
         request,
         query=clean(request.query),
-        globs=_cleaned(request.globs),
-        languages=_cleaned(request.languages),
-        kinds=_cleaned(request.kinds),
-        tags=_cleaned(request.tags),
+        globs=_clean_all(request.globs),
+        languages=_clean_all(request.languages),
+        kinds=_clean_all(request.kinds),
+        tags=_clean_all(request.tags),
         session=clean(request.session),
     )
 
@@ -79,5 +79,5 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
-def _cleaned(texts: tuple[str, ...]) -> tuple[str, ...]:
+def _clean_all(texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(text for text in map(clean, texts) if text.strip())

@@ -11,17 +11,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitindex.search import symbols
-from gitindex.search.candidate import Candidate, Key
+from gitindex.search.candidate import Key, RetrievedChunk
 from gitindex.search.chunkscore import ChunkEvidence
-from gitindex.search.lexical import Words
+from gitindex.search.lexical import LexicalSearcher
 from gitindex.search.parse import Query
 from gitindex.search.request import HYBRID, LEXICAL, SEMANTIC
-from gitindex.search.scope import Scope
+from gitindex.search.scope import SearchScope
 from gitindex.view.snapshot import SnapshotView
 
 if TYPE_CHECKING:
     from gitindex.extract.embed.protocol import Embedder
-    from gitindex.search.dense import DenseIndex, Nearness
+    from gitindex.search.dense import DenseIndex, VectorScores
 
 _DEPTH = 200  # candidates of each retriever: a file shows itself in several chunks
 _NARROW_DEPTH = 400  # before conditions, or of pasted text, to which most that fits is tests
@@ -46,14 +46,14 @@ class Retriever:
         self._open_embedder = open_embedder
 
     @cached_property
-    def words(self) -> Words:
-        return Words(self._view.lexical)
+    def words(self) -> LexicalSearcher:
+        return LexicalSearcher(self._view.lexical)
 
     @property
     def has_vectors(self) -> bool:
         return self._view.manifest.dimension > 0
 
-    def retrieve(self, mode: str, query: Query, scope: Scope, *, count: bool = False) -> Retrieved:
+    def retrieve(self, mode: str, query: Query, scope: SearchScope, *, count: bool = False) -> Retrieved:
         """All evidence that the mode asks for; with `count`, words count the chunks beyond the pool."""
         found, beyond, more = ([], 0, False) if mode == SEMANTIC else self._find_words(query, scope, count)
         candidates = {item.key: item for _, item in found}
@@ -63,16 +63,16 @@ class Retriever:
             near, scores, farther = self._find_near(query, scope)
             candidates = {**{item.key: item for _, item in near}, **candidates}
             middle = (
-                scores.middle
+                scores.median
                 if mode == HYBRID
-                else min([scores.middle, *(score for score, _ in near)]) - _LEAST
+                else min([scores.median, *(score for score, _ in near)]) - _LEAST
             )
-            senses = _above_ordinary(near, scores.of(candidates), middle)
+            senses = _above_ordinary(near, scores.select_scores(candidates), middle)
             # Whatever meets a condition has its words, so words that were not cut know all of it.
-            more = more or (farther and not (query.conditional and mode == HYBRID))
+            more = more or (farther and not (query.has_conditions and mode == HYBRID))
         defining = {} if mode == SEMANTIC else self._find_definitions(query, scope)
         hidden = [key for key in defining if key not in candidates]
-        added = self.words.fetch(hidden, self.words.conditions(query, scope)) if hidden else {}
+        added = self.words.fetch(hidden, self.words.build_conditions(query, scope)) if hidden else {}
         candidates.update(added)
         pool = [
             ChunkEvidence(
@@ -95,9 +95,9 @@ class Retriever:
         return retrieved._replace(pool=[*retrieved.pool, *map(ChunkEvidence, added.values())])
 
     def _find_words(
-        self, query: Query, scope: Scope, count: bool
-    ) -> tuple[list[tuple[float, Candidate]], int, bool]:
-        depth = _NARROW_DEPTH if query.pasted or query.conditional else _DEPTH
+        self, query: Query, scope: SearchScope, count: bool
+    ) -> tuple[list[tuple[float, RetrievedChunk]], int, bool]:
+        depth = _NARROW_DEPTH if query.pasted or query.has_conditions else _DEPTH
         found = self.words.find(query, scope, depth + 1)
         if len(found) <= depth:
             return found, 0, False
@@ -105,28 +105,32 @@ class Retriever:
             return found[:depth], self.words.count(query, scope) - depth, False
         return found[:depth], 0, True
 
-    def _find_near(self, query: Query, scope: Scope) -> tuple[list[tuple[float, Candidate]], Nearness, bool]:
+    def _find_near(
+        self, query: Query, scope: SearchScope
+    ) -> tuple[list[tuple[float, RetrievedChunk]], VectorScores, bool]:
         """The nearest chunks that meet all conditions, how near any other is, and whether there are others."""
         assert self._embedder is not None, "an index with vectors names its embedder"
-        depth = _NARROW_DEPTH if query.pasted or query.conditional else _DEPTH
-        scores = self._vectors.nearness(self._embedder.embed_query(query.text))
-        nearest = scores.nearest(scope, depth + 1)
+        depth = _NARROW_DEPTH if query.pasted or query.has_conditions else _DEPTH
+        scores = self._vectors.score_query(self._embedder.embed_query(query.text))
+        nearest = scores.find_nearest(scope, depth + 1)
         found = nearest[:depth]
-        if query.conditional:
-            kept = self.words.fetch([item.key for _, item in found], self.words.conditions(query, scope))
+        if query.has_conditions:
+            kept = self.words.fetch(
+                [item.key for _, item in found], self.words.build_conditions(query, scope)
+            )
             found = [(score, kept[item.key]) for score, item in found if item.key in kept]
         return found, scores, len(nearest) > depth
 
-    def _find_definitions(self, query: Query, scope: Scope) -> dict[Key, tuple[Candidate, float]]:
+    def _find_definitions(self, query: Query, scope: SearchScope) -> dict[Key, tuple[RetrievedChunk, float]]:
         """Chunks under the names that they define, those in the question, and how much each name says."""
         names = [query.symbol] if query.symbol else query.names
         if query.pasted:
             chosen = symbols.find_rare(self._view, names, scope, _COMMON)
         else:
-            chosen = dict.fromkeys(symbols.exact(self._view, names, scope)[:_DEFINITIONS], 1.0)
+            chosen = dict.fromkeys(symbols.find_exact(self._view, names, scope)[:_DEFINITIONS], 1.0)
         if not chosen:
             return {}
-        chunks = self.words.defining(
+        chunks = self.words.find_defining(
             {item.name for item in chosen}, {item.path for item in chosen}, _DEFINING_CHUNKS
         )
         shown = {}
@@ -150,14 +154,14 @@ class Retriever:
 
 
 def _above_ordinary(
-    near: Sequence[tuple[float, Candidate]], scores: dict[Key, float], middle: float
+    near: Sequence[tuple[float, RetrievedChunk]], scores: dict[Key, float], middle: float
 ) -> dict[Key, float]:
     if near and near[0][0] <= middle:  # filters left nothing else: the farthest of these is the ordinary one
         middle = near[-1][0] - _LEAST
     return {key: score - middle for key, score in scores.items() if score > middle}
 
 
-def _begins_in(definition: symbols.Definition, chunk: Candidate) -> bool:
+def _begins_in(definition: symbols.ScoredDefinition, chunk: RetrievedChunk) -> bool:
     return (
         chunk.chunk_kind == "text"
         and definition.path == chunk.path

@@ -25,11 +25,11 @@ _CAPS = Caps(seconds=60)
 _FOUND, _NOTHING = 0, 1
 
 
-def program() -> str | None:
+def find_program() -> str | None:
     return shutil.which("rg")
 
 
-def matching(
+def find_matching_files(
     rg: str, root: Path, patterns: Sequence[str], paths: Sequence[str], *, literal: bool
 ) -> set[str] | None:
     """Paths below root with a match; None when ripgrep could not say."""
@@ -38,7 +38,7 @@ def matching(
     found: set[str] = set()
     with TemporaryDirectory(prefix="gitindex-rg-") as folder:
         log = Path(folder) / "out"
-        for batch in _batches(paths):
+        for batch in _batch_paths(paths):
             try:
                 done = process.run([*command, *batch], cwd=root, environment={}, log=log, caps=_CAPS)
             except ExactFactsError:
@@ -51,7 +51,7 @@ def matching(
     return found & set(paths)
 
 
-def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
+def _batch_paths(paths: Sequence[str]) -> Iterator[list[str]]:
     """`./` in front: no path is taken for an option."""
     batch: list[str] = []
     used = 0

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from gitindex.files.ignore import Ignore, IgnoreRules
 from gitindex.search.filekind import KINDS as FILE_KINDS
 from gitindex.search.filekind import file_kind
-from gitindex.search.parse import Query, language
+from gitindex.search.parse import Query, normalize_language
 from gitindex.search.request import Request
 
 _GLOB = frozenset("*?[")
 
 
-class Scope(NamedTuple):
+class SearchScope(NamedTuple):
     """None allows everything; an empty set allows nothing."""
 
     paths: frozenset[str] | None = None
@@ -24,18 +24,18 @@ class Scope(NamedTuple):
     not_kinds: frozenset[str] = frozenset()
 
     @property
-    def open(self) -> bool:
-        return self == Scope()
+    def is_unrestricted(self) -> bool:
+        return self == SearchScope()
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return any(
             allowed is not None and not allowed for allowed in (self.paths, self.languages, self.kinds)
         )
 
     def admits_path(self, path: str) -> bool:
         """May a file be named that nothing in it was asked about? Only where no chunk of it need pass a filter."""
-        return (self.paths is None or path in self.paths) and self._replace(paths=None) == Scope()
+        return (self.paths is None or path in self.paths) and self._replace(paths=None) == SearchScope()
 
     def admits(self, path: str, language: str, kind: str) -> bool:
         return (
@@ -48,19 +48,22 @@ class Scope(NamedTuple):
 
 
 def resolve(
-    request: Request, query: Query, noted: Iterable[str] | None, files: Callable[[], Mapping[str, str]]
-) -> Scope:
-    """`noted`: paths the metadata filters leave, None without such filters; `files` maps paths to languages."""
+    request: Request,
+    query: Query,
+    note_paths: Iterable[str] | None,
+    file_languages: Callable[[], Mapping[str, str]],
+) -> SearchScope:
+    """`note_paths`: what the metadata filters leave, None without such filters; `file_languages`: path → language."""
     wanted = {kind.lower() for kind in request.kinds} | set(query.only.kinds)
     unwanted = set(query.without.kinds)
-    tests = _path_tests(request, query, wanted, unwanted)
-    paths = None if noted is None else frozenset(noted)
+    tests = _compile_path_tests(request, query, wanted, unwanted)
+    paths = None if note_paths is None else frozenset(note_paths)
     if tests:
-        known = files() if paths is None else paths
+        known = file_languages() if paths is None else paths
         paths = frozenset(path for path in known if all(test(path) for test in tests))
-    languages = {language(name) for name in request.languages} | set(query.only.languages)
+    languages = {normalize_language(name) for name in request.languages} | set(query.only.languages)
     symbols = wanted - set(FILE_KINDS)
-    return Scope(
+    return SearchScope(
         paths,
         frozenset(languages) or None,
         frozenset(symbols) or None,
@@ -69,17 +72,17 @@ def resolve(
     )
 
 
-def _path_tests(
-    request: Request, query: Query, wanted: set[str], unwanted: set[str]
+def _compile_path_tests(
+    request: Request, query: Query, included_kinds: set[str], excluded_kinds: set[str]
 ) -> list[Callable[[str], bool]]:
     """Conditions on a path, all of which must hold."""
     tests: list[Callable[[str], bool]] = []
     if request.globs:
-        tests.append(glob_test(request.globs))
+        tests.append(compile_globs(request.globs))
     if query.only.paths:
-        tests.append(_any([_path_test(value) for value in query.only.paths]))
-    tests += [_not(_path_test(value)) for value in query.without.paths]
-    kinds, others = wanted & set(FILE_KINDS), unwanted & set(FILE_KINDS)
+        tests.append(_any_of([_compile_path_test(value) for value in query.only.paths]))
+    tests += [_negate(_compile_path_test(value)) for value in query.without.paths]
+    kinds, others = included_kinds & set(FILE_KINDS), excluded_kinds & set(FILE_KINDS)
     if kinds:
         tests.append(lambda path: file_kind(path) in kinds)
     if others:
@@ -87,22 +90,22 @@ def _path_tests(
     return tests
 
 
-def glob_test(globs: tuple[str, ...]) -> Callable[[str], bool]:
+def compile_globs(globs: tuple[str, ...]) -> Callable[[str], bool]:
     """The ignore language: `*.py` at any depth, `src/**`, a directory stands for what is below it."""
     rules = Ignore([IgnoreRules.from_globs(globs)])
     return lambda path: rules.is_ignored(path, False)
 
 
-def _path_test(value: str) -> Callable[[str], bool]:
+def _compile_path_test(value: str) -> Callable[[str], bool]:
     if _GLOB & set(value):
-        return glob_test((value,))
+        return compile_globs((value,))
     lowered = value.lower()
     return lambda path: lowered in path.lower()
 
 
-def _any(tests: list[Callable[[str], bool]]) -> Callable[[str], bool]:
+def _any_of(tests: list[Callable[[str], bool]]) -> Callable[[str], bool]:
     return lambda path: any(test(path) for test in tests)
 
 
-def _not(test: Callable[[str], bool]) -> Callable[[str], bool]:
+def _negate(test: Callable[[str], bool]) -> Callable[[str], bool]:
     return lambda path: not test(path)

@@ -16,26 +16,28 @@ class Snippet(NamedTuple):
     end_line: int
 
 
-def excerpt(text: str, first_line: int, terms: Iterable[str], most: int) -> Snippet:
-    """The window of at most `most` lines that holds the most distinct terms, the earliest of equals."""
+def excerpt(text: str, first_line: int, terms: Iterable[str], max_lines: int) -> Snippet:
+    """The window of at most `max_lines` lines that holds the most distinct terms, the earliest of equals."""
     lines = text.split("\n")
     wanted = set(terms)
-    if len(lines) <= most or not wanted:
-        return _cut(lines[:most], first_line)
+    if len(lines) <= max_lines or not wanted:
+        return _cut(lines[:max_lines], first_line)
     found = [wanted & set(subwords(line)) for line in lines]
-    start = max(range(len(lines) - most + 1), key=lambda at: (_weight(found[at : at + most]), -at))
-    return _cut(lines[start : start + most], first_line + start)
+    start = max(
+        range(len(lines) - max_lines + 1), key=lambda at: (_score_window(found[at : at + max_lines]), -at)
+    )
+    return _cut(lines[start : start + max_lines], first_line + start)
 
 
-def around(text: str, first_line: int, line: int, most: int) -> Snippet:
+def excerpt_around(text: str, first_line: int, line: int, max_lines: int) -> Snippet:
     """Lines around a line known to match."""
     lines = text.split("\n")
     at = line - first_line
-    start = max(0, min(at - most // 3, len(lines) - most))
-    return _cut(lines[start : start + most], first_line + start)
+    start = max(0, min(at - max_lines // 3, len(lines) - max_lines))
+    return _cut(lines[start : start + max_lines], first_line + start)
 
 
-def _weight(rows: Sequence[set[str]]) -> float:
+def _score_window(rows: Sequence[set[str]]) -> float:
     """Distinct terms first; among windows with equally many, the denser."""
     distinct = set[str]().union(*rows)
     return len(distinct) + min(0.9, 0.01 * sum(map(len, rows)))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from gitindex.extract.tokens import subwords
 from gitindex.search.filekind import file_kind
-from gitindex.search.lexical import Words
+from gitindex.search.lexical import LexicalSearcher
 from gitindex.search.parse import last_name
-from gitindex.search.scope import Scope
+from gitindex.search.scope import SearchScope
 from gitindex.view.snapshot import SnapshotView
 
 _SELECT = (
@@ -32,7 +32,7 @@ _WEIGHT = {"variable": 0.9, "field": 0.9, "constant": 0.95, "key": 0.7, "heading
 _QUIET = {"test": 0.9, "example": 0.9, "vendored": 0.85, "generated": 0.8, "stub": 0.95, "doc": 0.85}
 
 
-class Definition(NamedTuple):
+class ScoredDefinition(NamedTuple):
     path: str
     language: str
     name: str
@@ -46,107 +46,131 @@ class Definition(NamedTuple):
     score: float
 
 
-class Definitions(NamedTuple):
+class DefinitionMatches(NamedTuple):
     """Some definitions, and what is known of the others."""
 
-    found: list[Definition]
-    beyond: int = 0  # others counted
-    open: bool = False  # there may be others that nobody counted
+    items: list[ScoredDefinition]
+    further_count: int = 0  # others counted
+    maybe_more: bool = False  # there may be others that nobody counted
 
 
 def find(
-    view: SnapshotView, words: Callable[[], Words], wanted: str, scope: Scope, limit: int
-) -> Definitions:
-    """Best first. `words` opens the lexical index, for sub-words only."""
-    name = last_name(wanted)
-    named = _named(view, _IS, (name,), wanted, scope)
-    if not name or len(named.found) > limit:
-        begun = Definitions([], open=bool(name))
+    view: SnapshotView,
+    open_lexical: Callable[[], LexicalSearcher],
+    wanted_name: str,
+    scope: SearchScope,
+    limit: int,
+) -> DefinitionMatches:
+    """Best first. `open_lexical` opens the lexical index, for sub-words only."""
+    name = last_name(wanted_name)
+    named = _select_definitions(view, _IS, (name,), wanted_name, scope)
+    if not name or len(named.items) > limit:
+        begun = DefinitionMatches([], maybe_more=bool(name))
     else:
-        begun = _named(view, _BEGINS, (name, name + _AFTER), wanted, scope)
-    cut = named.open or begun.open
-    if len(named.found) >= limit:
-        return Definitions(ordered(named.found), len(begun.found), cut)
-    found = named.found + begun.found
-    return Definitions(ordered(found), open=cut) if found else _by_parts(view, words(), wanted, scope, limit)
-
-
-def exact(view: SnapshotView, names: Iterable[str], scope: Scope) -> list[Definition]:
-    """Definitions of these very names, case aside."""
-    return ordered(
-        definition
-        for name in names
-        for definition in _named(view, _IS, (last_name(name),), name, scope).found
+        begun = _select_definitions(view, _BEGINS, (name, name + _AFTER), wanted_name, scope)
+    cut = named.maybe_more or begun.maybe_more
+    if len(named.items) >= limit:
+        return DefinitionMatches(sort_definitions(named.items), len(begun.items), cut)
+    found = named.items + begun.items
+    return (
+        DefinitionMatches(sort_definitions(found), maybe_more=cut)
+        if found
+        else _find_by_subwords(view, open_lexical(), wanted_name, scope, limit)
     )
 
 
-def find_rare(view: SnapshotView, names: Iterable[str], scope: Scope, most: int) -> dict[Definition, float]:
+def find_exact(view: SnapshotView, names: Iterable[str], scope: SearchScope) -> list[ScoredDefinition]:
+    """Definitions of these very names, case aside."""
+    return sort_definitions(
+        definition
+        for name in names
+        for definition in _select_definitions(view, _IS, (last_name(name),), name, scope).items
+    )
+
+
+def find_rare(
+    view: SnapshotView, names: Iterable[str], scope: SearchScope, most: int
+) -> dict[ScoredDefinition, float]:
     """Definitions of names that at most so many places define, case aside: the fewer, the more each says."""
-    found: dict[Definition, float] = {}
+    found: dict[ScoredDefinition, float] = {}
     for name in names:
-        definitions = _named(view, _IS, (last_name(name),), name, scope, most + 1).found
+        definitions = _select_definitions(view, _IS, (last_name(name),), name, scope, most + 1).items
         if len(definitions) <= most:
             found.update((item, 1 / sqrt(len(definitions))) for item in definitions)
     return found
 
 
-def around(view: SnapshotView, path: str, line: int) -> tuple[str, str]:
+def find_enclosing(view: SnapshotView, path: str, line: int) -> tuple[str, str]:
     """Qualified name and kind of the innermost definition that the line is part of, ("", "") without any."""
     row = next(view.select(_AROUND, (path, line, line)), None)
     return (row.values[0], row.values[1]) if row else ("", "")
 
 
-def ordered(found: Iterable[Definition]) -> list[Definition]:
-    best: dict[tuple[str, int, int], Definition] = {}
-    for item in found:
+def sort_definitions(definitions: Iterable[ScoredDefinition]) -> list[ScoredDefinition]:
+    best: dict[tuple[str, int, int], ScoredDefinition] = {}
+    for item in definitions:
         key = item.path, item.line, item.column
         if key not in best or best[key].score < item.score:
             best[key] = item
     return sorted(best.values(), key=lambda item: (-item.score, item.path, item.line, item.column))
 
 
-def _named(
-    view: SnapshotView, where: str, parameters: tuple[str, ...], wanted: str, scope: Scope, most: int = _MOST
-) -> Definitions:
+def _select_definitions(
+    view: SnapshotView,
+    where: str,
+    parameters: tuple[str, ...],
+    wanted_name: str,
+    scope: SearchScope,
+    most: int = _MOST,
+) -> DefinitionMatches:
     rows = list(view.select(f"{_SELECT}{where} LIMIT {most}", parameters))
-    judged = (_judge(Definition._make((row.path, *row.values, 0.0)), wanted, scope) for row in rows)
-    return Definitions([found for found in judged if found.score], open=len(rows) >= most)
+    judged = (
+        _score_definition(ScoredDefinition._make((row.path, *row.values, 0.0)), wanted_name, scope)
+        for row in rows
+    )
+    return DefinitionMatches([found for found in judged if found.score], maybe_more=len(rows) >= most)
 
 
-def _by_parts(view: SnapshotView, words: Words, wanted: str, scope: Scope, limit: int) -> Definitions:
-    parts = subwords(wanted)
+def _find_by_subwords(
+    view: SnapshotView, lexical: LexicalSearcher, wanted_name: str, scope: SearchScope, limit: int
+) -> DefinitionMatches:
+    parts = subwords(wanted_name)
     depth = max(limit, _CHUNKS)
-    chunks = words.named(parts, scope._replace(kinds=None, not_kinds=frozenset()), depth)
-    found: list[Definition] = []
+    chunks = lexical.find_named(parts, scope._replace(kinds=None, not_kinds=frozenset()), depth)
+    found: list[ScoredDefinition] = []
     for path in dict.fromkeys(chunk.path for chunk in chunks):
-        found += _named(view, "WHERE f.path = ?", (path,), wanted, scope).found
-    return Definitions(ordered(found), open=len(chunks) >= depth)
+        found += _select_definitions(view, "WHERE f.path = ?", (path,), wanted_name, scope).items
+    return DefinitionMatches(sort_definitions(found), maybe_more=len(chunks) >= depth)
 
 
-def _judge(found: Definition, wanted: str, scope: Scope) -> Definition:
+def _score_definition(definition: ScoredDefinition, wanted_name: str, scope: SearchScope) -> ScoredDefinition:
     """Score 0 for what is no match after all."""
-    if not scope.admits(found.path, found.language, found.kind):
-        return found
-    tier = _tier(found, wanted)
-    weight = _WEIGHT.get(found.kind, 1.0) * _QUIET.get(file_kind(found.path), 1.0)
-    return found._replace(score=round(tier * weight, 6))
+    if not scope.admits(definition.path, definition.language, definition.kind):
+        return definition
+    tier = _match_tier(definition, wanted_name)
+    weight = _WEIGHT.get(definition.kind, 1.0) * _QUIET.get(file_kind(definition.path), 1.0)
+    return definition._replace(score=round(tier * weight, 6))
 
 
-def _tier(found: Definition, wanted: str) -> float:
-    name, last = found.name, last_name(wanted)
+def _match_tier(definition: ScoredDefinition, wanted_name: str) -> float:
+    name, last = definition.name, last_name(wanted_name)
     if name.lower() == last.lower():
         tier = _EXACT if name == last else _FOLDED
-        return tier if last == wanted or _qualified(found.qualified_name, wanted) else 0.5 * tier
+        return (
+            tier
+            if last == wanted_name or _matches_qualified(definition.qualified_name, wanted_name)
+            else 0.5 * tier
+        )
     if name.lower().startswith(last.lower()):
         return _PREFIX * (0.5 + 0.5 * len(last) / len(name))
-    parts, have = set(subwords(wanted)), set(subwords(found.qualified_name))
+    parts, have = set(subwords(wanted_name)), set(subwords(definition.qualified_name))
     own = set(subwords(name))
     if parts and parts <= have and parts & own:
         return _PARTS * (0.5 + 0.5 * len(parts) / len(have))
     return 0.0
 
 
-def _qualified(have: str, wanted: str) -> bool:
+def _matches_qualified(qualified_name: str, wanted_name: str) -> bool:
     """`a.B.c` for `B.c`, whatever stands between the names."""
-    want = wanted.replace("::", ".").replace("->", ".").replace("#", ".").lower()
-    return have.lower() == want or have.lower().endswith("." + want)
+    want = wanted_name.replace("::", ".").replace("->", ".").replace("#", ".").lower()
+    return qualified_name.lower() == want or qualified_name.lower().endswith("." + want)

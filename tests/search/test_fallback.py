@@ -14,9 +14,9 @@ from gitindex.ops.codebase import read_root_file
 from gitindex.ops.syncing.eligibility import make_policy
 from gitindex.ops.syncing.sync_plan import SyncOptions, open_source
 from gitindex.search import fallback
-from gitindex.search.eligible import eligible, read
+from gitindex.search.eligible import list_eligible, read
 from gitindex.search.fallback import Scan
-from gitindex.search.hit import Found
+from gitindex.search.hit import SearchAnswer
 from gitindex.search.request import Request
 from gitindex.view.snapshot import open_active
 from tests.search.conftest import Asked
@@ -47,12 +47,12 @@ def ripgrep(tmp_path: Path) -> str:
     return str(script)
 
 
-def scanned(asked: Asked, request: Request, program: str | None = None) -> Found:
+def scanned(asked: Asked, request: Request, program: str | None = None) -> SearchAnswer:
     codebase = asked.codebase
     policy = make_policy(codebase.settings, read_root_file(codebase.root, config.IGNORE_NAME))
     with open_source(codebase, SyncOptions(), bulk=True) as source:
         scan = Scan(source, policy, codebase.root, codebase.settings.query)
-        return scan.search(request, "of a test", program=lambda: program)
+        return scan.search(request, "of a test", find_program=lambda: program)
 
 
 REQUESTS = [
@@ -93,7 +93,7 @@ def test_the_candidate_set_is_that_of_indexing(own: Asked) -> None:
         indexed = {record.path for record in view.records() if not record.skip}
     policy = make_policy(own.codebase.settings, read_root_file(own.repo.root, config.IGNORE_NAME))
     with open_source(own.codebase, SyncOptions(), bulk=True) as source:
-        assert {file.path for file in read(source, policy, eligible(source, policy))} == indexed
+        assert {file.path for file in read(source, policy, list_eligible(source, policy))} == indexed
 
 
 def test_a_missing_index_still_finds_notes(own: Asked) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitindex.errors import UsageError
-from gitindex.search.candidate import Candidate
+from gitindex.search.candidate import RetrievedChunk
 from gitindex.search.chunkscore import ChunkEvidence
 from gitindex.search.engine import NoVectors
 from gitindex.search.filekind import is_port
@@ -28,9 +28,9 @@ from tests.search.conftest import FILES, Ask, Asked
 from tests.support.harness import cli
 
 
-def chunk(path: str, ordinal: int = 1, symbol: str = "", lines: int = 9) -> Candidate:
+def chunk(path: str, ordinal: int = 1, symbol: str = "", lines: int = 9) -> RetrievedChunk:
     kind = "function" if symbol else ""
-    return Candidate(path, ordinal, "text", "python", 1, lines, symbol, kind, "text")
+    return RetrievedChunk(path, ordinal, "text", "python", 1, lines, symbol, kind, "text")
 
 
 def ranked(

@@ -13,9 +13,9 @@ from gitindex.config import Environment
 from gitindex.mcp.server import Service
 from gitindex.mcp.tool_schemas import BY_NAME
 from gitindex.search.dense import DenseIndex
-from gitindex.search.lexical import Words
+from gitindex.search.lexical import LexicalSearcher
 from gitindex.search.request import FILE_MODES, MODES, Request
-from gitindex.search.scope import Scope
+from gitindex.search.scope import SearchScope
 from gitindex.view.snapshot import open_active
 from tests.house.reference import commands
 from tests.search.conftest import FILES, Asked
@@ -37,12 +37,12 @@ PLACES = (
     "search/dense.py, search/fallback.py, cli/cmd_search.py, mcp/tool_schemas.py, mcp/tools.py, docs/mcp.md"
 )
 # A scope for each of its fields, on its own.
-SCOPES: dict[str, Scope] = {
-    "paths": Scope(paths=frozenset({"shop/cart.py", "README.md"})),
-    "languages": Scope(languages=frozenset({"python"})),
-    "kinds": Scope(kinds=frozenset({"function"})),
-    "not_languages": Scope(not_languages=frozenset({"python"})),
-    "not_kinds": Scope(not_kinds=frozenset({"function"})),
+SCOPES: dict[str, SearchScope] = {
+    "paths": SearchScope(paths=frozenset({"shop/cart.py", "README.md"})),
+    "languages": SearchScope(languages=frozenset({"python"})),
+    "kinds": SearchScope(kinds=frozenset({"function"})),
+    "not_languages": SearchScope(not_languages=frozenset({"python"})),
+    "not_kinds": SearchScope(not_kinds=frozenset({"function"})),
 }
 QUESTION = {"regex": "cart|board|kernel|recovery", "symbol": "cart"}
 WAYS = [(mode, "") for mode in MODES] + [(mode, shape) for mode in FILE_MODES for shape in ("files", "flat")]
@@ -115,12 +115,12 @@ def test_words_and_vectors_mean_the_same_scope(shop: Asked, name: str):
     with open_active(shop.codebase.layout) as view:
         index = DenseIndex.load(view)
         everything = {
-            index.candidate(row).key
-            for row in index.rows.values()
-            if index.candidate(row).chunk_kind == "text"
+            index.chunk_at(row).key for row in index.rows.values() if index.chunk_at(row).chunk_kind == "text"
         }
-        near = {index.candidate(int(row)) for row in index.admitted(scope)}
-        words = {item.key for item in Words(view.lexical).having([], "", scope, 1000)}
+        near = {index.chunk_at(int(row)) for row in index.select_rows(scope)}
+        words = {
+            item.key for item in LexicalSearcher(view.lexical).find_with_identifiers([], "", scope, 1000)
+        }
     assert {item.key for item in near if item.chunk_kind == "text"} == words, (
         f"{name}: lexical._filters or Scope.admits"
     )
@@ -129,7 +129,7 @@ def test_words_and_vectors_mean_the_same_scope(shop: Asked, name: str):
 
 
 def test_every_field_of_a_scope_is_tried():
-    assert set(Scope._fields) == set(SCOPES), "add it to SCOPES, Scope.admits and lexical._filters"
+    assert set(SearchScope._fields) == set(SCOPES), "add it to SCOPES, Scope.admits and lexical._filters"
 
 
 def test_the_project_has_files_for_every_filter():

@@ -16,7 +16,7 @@ from gitindex.ops.codebase import open_codebase
 from gitindex.ops.syncing.sync import sync
 from gitindex.ops.syncing.sync_plan import SyncOptions
 from gitindex.search.engine import Engine
-from gitindex.search.hit import Found
+from gitindex.search.hit import SearchAnswer
 from gitindex.search.request import MODES, Request
 from gitindex.view.snapshot import open_active
 from tests.search.conftest import FILES
@@ -81,7 +81,7 @@ def ask(engine: Engine, request: Request) -> None:
         found = engine.search(request)
     except GitindexError:
         return
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchAnswer)
     assert len(found.hits) <= request.limit
     assert all(hit.path in FILES for hit in found.hits)
 

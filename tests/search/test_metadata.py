@@ -7,7 +7,7 @@ import os
 import pytest
 
 from gitindex.errors import UsageError
-from gitindex.search.metadata import Range, date_range, within
+from gitindex.search.metadata import DateRange, is_within, parse_date_range
 from gitindex.search.request import Request
 from gitindex.segment import facts
 from tests.search.conftest import FILES, Ask, Asked
@@ -73,7 +73,7 @@ def test_date_range_filtering(shop: Asked) -> None:
 
 def test_a_note_without_a_date_matches_no_range(shop: Asked) -> None:
     assert "notes/undated.md" not in shop.paths(since="0001-01-01", until="9999-12-31")
-    assert not within("", Range())
+    assert not is_within("", DateRange())
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_dates_are_iso_or_rejected(shop: Asked, text: str) -> None:
     with pytest.raises(UsageError, match="ISO-8601"):
         shop("jetson", since=text)
     with pytest.raises(UsageError, match="ISO-8601"):
-        date_range(Request(until=text))
+        parse_date_range(Request(until=text))
 
 
 def test_sessions(shop: Asked) -> None:

@@ -7,7 +7,7 @@ import pytest
 from gitindex.errors import Gated, UsageError
 from gitindex.model.settings import QuerySettings
 from gitindex.search.engine import NoVectors
-from gitindex.search.hit import Found, Hit, within_budget
+from gitindex.search.hit import Hit, SearchAnswer, fit_to_budget
 from gitindex.search.request import MODES
 from tests.search.conftest import FILES, Ask, Asked
 
@@ -182,12 +182,12 @@ def test_nothing_at_all_is_a_named_error(shop: Asked) -> None:
 def test_long_answers_say_what_they_left_out() -> None:
     """QU-4: every answer has a size budget and says what it left out."""
     hits = tuple(Hit(f"{at}.py", 1, 2, 1.0, ("lexical",), "text", "x" * 500, 1) for at in range(10))
-    found = within_budget(Found(hits), 2000)
+    found = fit_to_budget(SearchAnswer(hits), 2000)
     assert 0 < len(found.hits) < 10
     assert found.left_out == 10 - len(found.hits)
     assert "left out" in found.notes[0]
-    assert len(within_budget(Found(hits), 10).hits) == 1
-    assert within_budget(Found(hits), QuerySettings().max_answer_chars).hits == hits
+    assert len(fit_to_budget(SearchAnswer(hits), 10).hits) == 1
+    assert fit_to_budget(SearchAnswer(hits), QuerySettings().max_answer_chars).hits == hits
 
 
 def test_limits_are_kept_and_told(shop: Asked) -> None:

@@ -18,9 +18,9 @@ def test_words_phrases_prefixes_and_negations() -> None:
 
 
 def test_small_words_tell_chunks_apart_only_when_there_are_no_others() -> None:
-    assert parse("the lines of a file").telling == ["lines", "file"]
-    assert parse("to be or").telling == ["to", "be", "or"]
-    assert parse("").telling == []
+    assert parse("the lines of a file").content_terms == ["lines", "file"]
+    assert parse("to be or").content_terms == ["to", "be", "or"]
+    assert parse("").content_terms == []
 
 
 def test_filters_and_their_negations() -> None:

@@ -56,7 +56,7 @@ def test_what_people_type_is_not(text: str) -> None:
 
 def test_nothing_in_pasted_text_is_a_condition() -> None:
     query = read_pasted(TRACEBACK)
-    assert not query.conditional
+    assert not query.has_conditions
     assert not any(query.only)
     assert not any(query.without)
     assert query.symbol == ""
@@ -67,7 +67,7 @@ def test_nothing_in_pasted_text_is_a_condition() -> None:
 def test_any_text_can_be_read_as_pasted(text: str) -> None:
     query = read_pasted(text)
     assert query.pasted
-    assert not query.conditional
+    assert not query.has_conditions
 
 
 # -- what points at code ------------------------------------------------------------------------------

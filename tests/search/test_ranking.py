@@ -5,18 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitindex.search.candidate import Candidate, Scored
+from gitindex.search.candidate import RetrievedChunk, ScoredChunk
 from gitindex.search.chunkscore import ChunkEvidence, score_chunks
 from gitindex.search.filekind import file_kind
 from gitindex.search.parse import parse
 from gitindex.search.ranking import Ranking, limit_per_file, name_layers
 from gitindex.search.retrieve import Retrieved
-from gitindex.search.snippet import around, excerpt
+from gitindex.search.snippet import excerpt, excerpt_around
 from gitindex.search.weights import DEFAULT_WEIGHTS, PASSAGE_WEIGHTS
 
 
-def chunk(path: str, ordinal: int = 1, symbol: str = "", kind: str = "text") -> Candidate:
-    return Candidate(path, ordinal, kind, "python", 1, 9, symbol, "function" if symbol else "", "text")
+def chunk(path: str, ordinal: int = 1, symbol: str = "", kind: str = "text") -> RetrievedChunk:
+    return RetrievedChunk(path, ordinal, kind, "python", 1, 9, symbol, "function" if symbol else "", "text")
 
 
 def first(query: str, *found: ChunkEvidence) -> str:
@@ -56,7 +56,9 @@ def test_kinds_of_files() -> None:
 
 
 def test_one_file_does_not_crowd_out_the_others() -> None:
-    items = [Scored(chunk("a.py", at), 1.0, ()) for at in range(5)] + [Scored(chunk("b.py"), 0.1, ())]
+    items = [ScoredChunk(chunk("a.py", at), 1.0, ()) for at in range(5)] + [
+        ScoredChunk(chunk("b.py"), 0.1, ())
+    ]
     assert [item.candidate.path for item in limit_per_file(items, 2)] == [
         "a.py",
         "a.py",
@@ -136,7 +138,7 @@ def test_snippets_are_the_matching_lines() -> None:
     assert "pay" in cut.text
     assert cut.text.split("\n")[0] == text.split("\n")[cut.start_line - 100]
     assert cut.end_line - cut.start_line == 3
-    assert "charge_card" in around(text, 100, 120, 3).text
+    assert "charge_card" in excerpt_around(text, 100, 120, 3).text
 
 
 @given(st.text(max_size=300), st.integers(1, 5))

@@ -9,7 +9,7 @@ import pytest
 from gitindex.config import load_environment
 from gitindex.errors import UsageError
 from gitindex.mcp.server import Service
-from gitindex.search.hit import Found
+from gitindex.search.hit import SearchAnswer
 from tests.cli.test_pager import at_terminal
 from tests.search.conftest import Ask, Asked
 from tests.support.harness import Ran, cli
@@ -39,7 +39,7 @@ def search(many: Asked, monkeypatch: pytest.MonkeyPatch):
     return ask
 
 
-def told(found: Found) -> tuple[int, int, bool, bool]:
+def told(found: SearchAnswer) -> tuple[int, int, bool, bool]:
     return len(found.hits), found.left_out, found.at_least, found.truncated
 
 

@@ -24,8 +24,8 @@ from gitindex.ops.answers import search_engines
 from gitindex.ops.answers.answer_truths import Truth, assess_truth
 from gitindex.ops.codebase import Codebase, collect_fingerprints
 from gitindex.ops.syncing.worktree_status import EarlyStatus, start_status
-from gitindex.search.hit import Found
-from gitindex.search.request import Request, checked
+from gitindex.search.hit import SearchAnswer
+from gitindex.search.request import Request, validate_request
 
 
 @frozen
@@ -38,7 +38,7 @@ class QueryOptions:
 
 @frozen
 class QueryAnswer:
-    result: Found
+    result: SearchAnswer
     snapshot_id: str | None
     truth: Truth | None  # None: there was no snapshot to speak about
     fingerprints: Mapping[str, str | None]
@@ -83,7 +83,7 @@ def query(
     Raises Gated with its envelope, UsageError; with `sync` what a sync raises.
     """
     query_options = options or QueryOptions()
-    request = checked(request)
+    request = validate_request(request)
     sync_skipped = ""
     if query_options.sync:
         from gitindex.ops.syncing.catchup import (
