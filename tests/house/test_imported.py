@@ -13,7 +13,6 @@ from tests.house.graph import REPOSITORY, sources
 # Modules that no test can import with profit, each with the reason.
 EXCUSED = {
     "gitindex.__main__": "two lines that call `cli.start`; tests run `python -m gitindex`",
-    "gitindex.hooks.__main__": "calls the worker; tests of the shim run `python -m gitindex.hooks`",
     "gitindex.extract.embed.transformers": "needs torch; tests marked `models` run it through `embedders`",
 }
 COMMAND = "gitindex.cli.cmd_"  # a module for each command, loaded by its name
