@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from gitindex.errors import IncompatibleVersion, StoreCorrupt
+from gitindex.errors import StoreCorrupt
 from gitindex.lifecycle import retention
 from gitindex.lifecycle.retention import SnapshotEntry
 from gitindex.model.ids import creation_ms, ulid
@@ -51,17 +51,17 @@ def plan(layout: Layout, now: Moment, epoch: int = 0) -> StoreGcPlan:
     Raises StoreCorrupt when the active snapshot cannot be read, IncompatibleVersion when a newer release wrote to the
     store.
     """
-    compatibility.refuse_newer(layout)
+    manifests_by_id = compatibility.read_manifests(layout)
     active = manifests.read_active_id(layout)
     if active is None:
         raise StoreCorrupt(f"store {layout.id} has no active snapshot", hint="gitindex repair")
-    manifests_by_id = _read_manifests(layout, active)
+    if active not in manifests_by_id:
+        manifests_by_id[active] = manifests.read(layout, active)  # raises what is wrong with it
     snapshots = _find_snapshots(layout, active, manifests_by_id)
     # A snapshot whose manifest cannot be read is deleted, and retains no files.
     retained = retention.find_retained(snapshots, active, now) & manifests_by_id.keys()
-    live_roots = {
-        _artifact_root(artifact.path) for name in retained for artifact in manifests_by_id[name].artifacts()
-    }
+    live_paths = {artifact.path for name in retained for artifact in manifests_by_id[name].artifacts()}
+    live_roots = set(map(_artifact_root, live_paths))
     return StoreGcPlan(
         snapshots=_find_unreferenced(layout.snapshots, retained),
         segments=(
@@ -111,18 +111,6 @@ def collect(layout: Layout, *, wait: float = 5.0, now: Moment | None = None) -> 
 def _remove(writer_lease: lease.Lease, path: Path) -> int:
     with writer_lease.fence():
         return atomic.remove_tree(path)
-
-
-def _read_manifests(layout: Layout, active: str) -> dict[str, Manifest]:
-    """The manifests that can be read, by id. Raises as `manifests.read` if the active one cannot."""
-    manifests_by_id = {}
-    for snapshot_id in {active, *manifests.list_ids(layout)}:
-        try:
-            manifests_by_id[snapshot_id] = manifests.read(layout, snapshot_id)
-        except (StoreCorrupt, IncompatibleVersion):
-            if snapshot_id == active:
-                raise
-    return manifests_by_id
 
 
 def _find_snapshots(layout: Layout, active: str, manifests_by_id: dict[str, Manifest]) -> list[SnapshotEntry]:

@@ -40,6 +40,11 @@ def find_undated(snapshots: Iterable[SnapshotEntry], active: str, now: Moment) -
     return [snapshot.id for snapshot in snapshots if snapshot.id < active and not _is_dated(snapshot, now)]
 
 
+def needs_collection(snapshot: SnapshotEntry, now: Moment) -> bool:
+    """Whether a snapshot that is neither active nor among the newest five is to be removed, or dated, by gc."""
+    return not _is_dated(snapshot, now) or not _is_young(snapshot, now)
+
+
 def is_expired_staging(name: str, now: Moment) -> bool:
     """Whether a staging folder without a record is older than STAGING_TTL_MS, by the time in its name."""
     return now.wall_ms - creation_ms(name) > STAGING_TTL_MS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from gitindex.errors import IncompatibleVersion, IntegrityError, StoreCorrupt
 from gitindex.model import versions
@@ -19,22 +20,31 @@ def check_control_files(layout: Layout) -> None:
         lease.read(layout)
 
 
-def refuse_newer(layout: Layout) -> None:
-    """Raises IncompatibleVersion when anything of the store was written by a newer release.
+def read_manifests(layout: Layout) -> dict[str, Manifest]:
+    """The manifests of the store by snapshot id, each read once; without those that are damaged or too old to read.
 
-    Ignores damage, and manifests of older releases that this one cannot read any more.
+    Raises IncompatibleVersion when anything of the store was written by a newer release.
     """
     check_control_files(layout)
     active_id = manifests.read_active_id(layout)
+    manifests_by_id = {}
     for snapshot_id in manifests.list_ids(layout):
-        with suppress(IntegrityError):
-            try:
-                manifest = manifests.read(layout, snapshot_id)
-                if snapshot_id == active_id:
-                    _open_facts(layout, manifest)
-            except IncompatibleVersion as error:
-                if versions.is_newer(error):
-                    raise
+        with suppress(IntegrityError), _ignore_older():
+            manifests_by_id[snapshot_id] = manifests.read(layout, snapshot_id)
+    if active_id in manifests_by_id:
+        with suppress(IntegrityError), _ignore_older():
+            _open_facts(layout, manifests_by_id[active_id])
+    return manifests_by_id
+
+
+@contextmanager
+def _ignore_older() -> Iterator[None]:
+    """Suppress IncompatibleVersion for what an older release wrote."""
+    try:
+        yield
+    except IncompatibleVersion as error:
+        if versions.is_newer(error):
+            raise
 
 
 def _open_facts(layout: Layout, manifest: Manifest) -> None:
