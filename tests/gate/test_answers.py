@@ -11,6 +11,7 @@ from gitindex.config import load_environment
 from gitindex.mcp.server import Service
 from gitindex.mcp.tool_schemas import BY_NAME
 from gitindex.model import versions
+from tests.gate import forge
 from tests.support import harness
 from tests.support.gitrepo import GitRepo
 
@@ -79,7 +80,30 @@ def test_tools_tell_version_and_fingerprints(tool: str, indexed: GitRepo):
 
 
 def test_every_reading_tool_is_tried():
-    assert set(TOOLS) == set(BY_NAME) - {"manage_index", "list_codebases"}
+    offered = set(BY_NAME) - {"manage_index", "list_codebases"}
+    assert offered - set(TOOLS) == set(), "add it to TOOLS above"
+    assert set(TOOLS) - offered == set(), "mcp/tool_schemas.py TOOLS does not offer it"
+
+
+def test_every_read_opens_the_same_snapshot(indexed: GitRepo):
+    """C-3: also during a rebuild, where the gate refuses, and where a stale answer will do."""
+
+    def opened(command: str, *more: str) -> dict[str, Any]:
+        answer = harness.cli(*COMMANDS[command], *more, "--json", "--path", str(indexed.root)).json
+        return {name: answer.get(name) for name in ("reason", "snapshot_id", "stale")}
+
+    def assert_same(*more: str) -> None:
+        searched = opened("search", *more)
+        for command in COMMANDS.keys() - {"search"}:
+            assert opened(command, *more) == searched, (
+                f"search opens its snapshot in ops/answers/search_answer.py, {command} in ops/answers/gated_read.py: "
+                "they differ"
+            )
+
+    assert_same()
+    with forge.rebuilding(harness.codebase(indexed.root)):
+        assert_same()
+        assert_same("--stale-ok")
 
 
 def test_status_health_and_audit_tell_their_version(indexed: GitRepo):

@@ -27,7 +27,8 @@ LANDING = {"refresh", "jobs", "indexers", "state"}  # named by the contract, on 
 
 def test_the_reference_is_complete():
     """`docs/cli.md` is what the commands say of themselves; `python -m tests.house.reference` writes it."""
-    assert (REPOSITORY / "docs" / "cli.md").read_text("utf-8") == render()
+    same = (REPOSITORY / "docs" / "cli.md").read_text("utf-8") == render()
+    assert same, "docs/cli.md is old: run `python -m tests.house.reference`"
 
 
 def test_every_command_has_its_file_and_its_line():
@@ -35,7 +36,8 @@ def test_every_command_has_its_file_and_its_line():
         path.stem.removeprefix("cmd_").replace("_", "-")
         for path in (REPOSITORY / "gitindex/cli").glob("cmd_*.py")
     }
-    assert files == set(COMMANDS)
+    assert files - set(COMMANDS) == set(), "cli/main.py COMMANDS does not have it"
+    assert set(COMMANDS) - files == set(), "no file cli/cmd_<name>.py for it"
     assert all(line.endswith(("?", ".")) and len(line) <= 80 for line in COMMANDS.values())
 
 

@@ -48,7 +48,7 @@ def test_every_file_that_the_guide_names_exists():
 def test_every_constant_that_the_guide_names_exists():
     for change, where, _ in recipes():
         for path, names in re.findall(r"`([\w/]+\.py)` \(([\w, ]+)\)", where):
-            source = text(f"gitindex/{path}")
+            source = text(path if path.startswith("tests/") else f"gitindex/{path}")
             words = [word for word in re.findall(r"\w+", names) if word.isupper() or word.startswith("_")]
             assert [word for word in words if not re.search(rf"\b{word}\b", source)] == [], change
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from gitindex import config
-from gitindex.errors import UsageError
+from gitindex.errors import StoreCorrupt, UsageError
 from gitindex.extract import grammars
 from gitindex.extract.extractor import extract
 from gitindex.files import language as languages
@@ -39,7 +39,8 @@ from gitindex.semantic import firstpass
 from gitindex.semantic.contexts import FAMILIES
 from gitindex.semantic.indexers.registry import INDEXERS
 from gitindex.store.layout import Layout
-from tests.house.graph import REPOSITORY
+from gitindex.store.manifests import read_active
+from tests.house.graph import REPOSITORY, imports, sources
 from tests.house.reference import commands
 from tests.support import harness
 from tests.support.gitrepo import GitRepo
@@ -76,7 +77,7 @@ TRAITS: dict[str, set[str]] = {
 PLACES = {
     IMPLICIT: "navigate/resolve.py _IMPLICIT_THIS",
     PACKAGE: "navigate/fact_queries.py PACKAGE_SCOPE",
-    FILES: "navigate/modules.py _READERS (by the family that navigate/fact_queries.py _FAMILIES names)",
+    FILES: "navigate/modules.py _PATTERN_RULES (by the family that navigate/fact_queries.py _FAMILIES names)",
     MEANING: "navigate/repomap.py _IMPORTING",
 }
 
@@ -98,10 +99,13 @@ def test_a_language_is_decided_in_every_set_of_the_navigation():
     for language, traits in TRAITS.items():
         wrong = [PLACES[trait] for trait in known_traits(language) ^ traits]
         assert wrong == [], f"{language} differs from TRAITS in {'; '.join(wrong)}"
-    named = set(languages._BY_SUFFIX.values())
-    assert {*grammars.SPECS, *grammars.DATA_LANGUAGES} - named == set(), (
-        "files/language.py has no suffix for it"
-    )
+    unknown = sorted(TRAITS.keys() - grammars.SPECS.keys())
+    assert unknown == [], f"extract/grammars.py SPECS does not have {', '.join(unknown)}"
+    nameless = sorted({*grammars.SPECS, *grammars.DATA_LANGUAGES} - set(languages._BY_SUFFIX.values()))
+    assert nameless == [], f"files/language.py has no suffix for {', '.join(nameless)}"
+    folder = Path(grammars.__file__).parent / "languages"
+    unasked = [name for name in sorted(grammars.SPECS) if not (folder / f"{name}.scm").is_file()]
+    assert unasked == [], f"extract/languages has no query for {', '.join(unasked)}"
 
 
 # -- a SCIP indexer ----------------------------------------------------------------------------------
@@ -124,11 +128,17 @@ def test_an_indexer_is_known_everywhere(indexer: Any):
 
 
 def test_every_family_has_an_indexer():
-    assert {family.language for family in FAMILIES} == {indexer.language for indexer in INDEXERS}
-    assert set(firstpass._RULES) == {indexer.name for indexer in INDEXERS}
+    families, indexed = {family.language for family in FAMILIES}, {indexer.language for indexer in INDEXERS}
+    assert families - indexed == set(), "semantic/indexers/registry.py INDEXERS has no adapter for it"
+    rules, names = set(firstpass._RULES), {indexer.name for indexer in INDEXERS}
+    assert rules - names == set(), "semantic/indexers/registry.py INDEXERS does not have it"
 
 
 # -- a kind of remote ---------------------------------------------------------------------------------
+
+
+# What the fixture `remote` of tests/remote/conftest.py opens for tests/remote/test_contract.py.
+TRIED = {"file", "s3"}
 
 
 def schemes() -> set[str]:
@@ -152,26 +162,37 @@ def schemes() -> set[str]:
 
 def test_a_kind_of_remote_is_known_everywhere():
     """RE-7, RE-10: a repository may propose it, `fetch` names it, the page on sharing explains it."""
-    assert {"file", "s3"} <= schemes()
+    assert schemes() == TRIED, (
+        "open it in remote/connect.py, try it in tests/remote/conftest.py (remote), then name it in TRIED"
+    )
     page = (REPOSITORY / "docs" / "sharing.md").read_text("utf-8")
     for scheme in sorted(schemes()):
         url = f"{scheme}:///a" if scheme == "file" else f"{scheme}://host.example/a"
         try:
             proposed = config.parse(f'[remote]\nurl = "{url}"\n'.encode()).remote.url
         except UsageError as error:
-            pytest.fail(f"config.py _remote refuses {scheme}://, which remote/connect.py opens: {error}")
+            pytest.fail(
+                f"config.py _parse_remote refuses {scheme}://, which remote/connect.py opens: {error}"
+            )
         assert proposed == url
         with pytest.raises(UsageError) as caught:
             connect.open_transport("nonesuch://x")
         assert f"{scheme}://" in (caught.value.hint or ""), (
             f"remote/connect.py: the hint does not name {scheme}://"
         )
-        for command in ("fetch", "verify"):
+        for command in ("fetch", "verify", "push", "remote gc"):
             texts = [getattr(option, "help", "") or "" for option in commands()[command].params]
             assert any(f"{scheme}://" in text for text in texts), (
-                f"cli/cmd_{command}.py: --from does not name it"
+                f"cli/cmd_{command.partition(' ')[0]}.py: no option names {scheme}://"
             )
         assert f"{scheme}://" in page, f"docs/sharing.md does not name {scheme}://"
+
+
+def test_every_transport_is_opened():
+    folder = Path(connect.__file__).parent / "transports"
+    for name in sorted(path.stem for path in folder.glob("[a-z]*.py")):
+        used = imports().find_modules_that_directly_import(f"gitindex.remote.transports.{name}")
+        assert used, f"remote/connect.py does not open remote/transports/{name}.py"
 
 
 # -- a field of the manifest --------------------------------------------------------------------------
@@ -189,11 +210,14 @@ def test_every_field_of_a_manifest_comes_back():
     full = full_manifest()
     plain = sorted(_at_default(full))
     assert plain == [], f"give {', '.join(plain)} a value in tests/versions/stored.py full_manifest"
-    back = manifests.from_json(full.to_json(), "here")
+    try:
+        back = manifests.from_json(full.to_json(), "here")
+    except StoreCorrupt as error:
+        pytest.fail(f"model/manifest.py: to_json or _parse_manifest forgets a field: {error}")
     lost = [
         field.name for field in fields(Manifest) if getattr(back, field.name) != getattr(full, field.name)
     ]
-    assert lost == [], f"model/manifest.py: to_json or _parse forgets {', '.join(lost)}"
+    assert lost == [], f"model/manifest.py: to_json or _parse_manifest forgets {', '.join(lost)}"
 
 
 def _at_default(value: Any, above: str = "") -> Iterator[str]:
@@ -210,10 +234,37 @@ def _at_default(value: Any, above: str = "") -> Iterator[str]:
 def test_a_field_of_a_manifest_is_local_or_published():
     """RE-2: what is published names nothing of the machine that built it."""
     names = {field.name for field in fields(Manifest)}
-    assert names == LOCAL | PUBLISHED, "decide in model/portable.py strip, then add it to LOCAL or PUBLISHED"
+    new, gone = sorted(names - LOCAL - PUBLISHED), sorted((LOCAL | PUBLISHED) - names)
+    assert new == [], (
+        f"decide for {', '.join(new)} in model/portable.py strip, then add it to LOCAL or PUBLISHED"
+    )
+    assert gone == [], f"model/manifest.py Manifest does not have {', '.join(gone)}"
     full, bare = full_manifest(), portable.strip(full_manifest())
     changed = {name for name in names if getattr(full, name) != getattr(bare, name)}
     assert changed == LOCAL, f"model/portable.py strip: {', '.join(sorted(changed ^ LOCAL))}"
+
+
+def test_every_field_of_a_manifest_gets_a_value():
+    """A default would hide that no sync gives it one."""
+    calls = [
+        node
+        for node in ast.walk(sources()["gitindex.ops.syncing.sync_locked"][1])
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Manifest"
+    ]
+    given = {keyword.arg for call in calls for keyword in call.keywords}
+    missing = sorted({field.name for field in fields(Manifest)} - given)
+    assert missing == [], f"ops/syncing/sync_locked.py gives no value to {', '.join(missing)}"
+
+
+def test_every_field_of_a_manifest_is_documented():
+    told = section_of_format("Manifest")
+    missing = [name for name in full_manifest().to_json() if not re.search(rf"`{name}(?:\[\])?`", told)]
+    assert missing == [], f"docs/format.md, Manifest: no row for {', '.join(missing)}"
+
+
+def section_of_format(title: str) -> str:
+    page = (REPOSITORY / "docs" / "format.md").read_text("utf-8")
+    return page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 # -- a layer -------------------------------------------------------------------------------------------
@@ -274,7 +325,17 @@ def test_the_digest_reads_every_table_and_column(facts_file: Path):
     assert names == {*digest._CHUNK_COLUMNS, *DETERMINED}, (
         "lifecycle/digest.py _CHUNK_COLUMNS, or DETERMINED if another column says it"
     )
-    assert set(segment_facts._DEPENDENT_COLUMNS) | {"meta", "file"} == columns_of(facts_file).keys()
+    named = set(segment_facts._DEPENDENT_COLUMNS) | {"meta", "file"}
+    differing = sorted(named ^ columns_of(facts_file).keys())
+    assert differing == [], (
+        f"{', '.join(differing)}: only in one of segment/facts.py _SCHEMA and _DEPENDENT_COLUMNS"
+    )
+
+
+def test_every_table_is_documented(facts_file: Path):
+    told = section_of_format("Facts")
+    missing = [table for table in columns_of(facts_file) if f"`{table}`" not in told]
+    assert missing == [], f"docs/format.md, Facts: no row for {', '.join(missing)}"
 
 
 def test_a_file_of_a_segment_is_merged_and_documented(repo: GitRepo):
@@ -288,7 +349,22 @@ def test_a_file_of_a_segment_is_merged_and_documented(repo: GitRepo):
     }
     known = {"facts.sqlite", "segment_file_index.jsonl", "tombstones.jsonl", "scip.sqlite"}
     assert held == known, (
-        "merge it in lifecycle/merging.py, read it in lifecycle/digest.py, drop it in lifecycle/repair_planner.py"
+        f"{', '.join(sorted(held ^ known))}: name it in store/layout.py, write it in segment/writer.py, merge it in "
+        "lifecycle/merging.py, read it in lifecycle/digest.py, and decide in lifecycle/repair_planner.py what its loss means"
     )
     page = (REPOSITORY / "docs" / "format.md").read_text("utf-8")
-    assert [name for name in held if f"segments/<segment>/{name}" not in page] == []
+    missing = sorted(name for name in held if f"segments/<segment>/{name}" not in page)
+    assert missing == [], f"docs/format.md does not list {', '.join(missing)}"
+    repo.commit("one", **{"a.py": "A = 1\n"})
+    harness.index(repo.root)
+    repo.commit("two", **{"a.py": "A = 2\n", "b.py": "B = 2\n"})
+    harness.index(repo.root)
+    before = {path.name for path in layout.segments.glob("*/*")}
+    unwritten = sorted(held - before - {"scip.sqlite"})  # only an exact segment has that one
+    assert unwritten == [], f"segment/writer.py does not write {', '.join(unwritten)}"
+    assert harness.cli("compact", "--json", "--path", str(repo.root)).code == 0
+    manifest = read_active(layout)
+    assert manifest is not None
+    (merged,) = manifest.segments
+    lost = sorted(before - {path.name for path in layout.segment(merged.id).iterdir()} - {"tombstones.jsonl"})
+    assert lost == [], f"lifecycle/merging.py loses {', '.join(lost)}"

@@ -19,6 +19,7 @@ from gitindex.errors import LeaseHeld, UsageError
 from gitindex.mcp.background_jobs import RebuildJobs
 from gitindex.mcp.server import Service
 from gitindex.mcp.tool_schemas import BY_NAME, TOOLS, check_arguments
+from gitindex.mcp.tools import _READERS
 from tests.gate.conftest import FILES
 from tests.support.gitrepo import GitRepo
 from tests.support.harness import index
@@ -147,9 +148,15 @@ def test_every_tool_is_documented() -> None:
     """docs/mcp.md names every tool and every argument."""
     text = DOCS.read_text("utf-8")
     for tool in TOOLS:
-        assert f"`{tool.name}`" in text, tool.name
+        assert f"`{tool.name}`" in text, f"docs/mcp.md does not name {tool.name}"
         for name in tool.properties:
-            assert f"`{name}`" in text, f"{tool.name}.{name}"
+            assert f"`{name}`" in text, f"docs/mcp.md does not name {name} of {tool.name}"
+
+
+def test_every_tool_is_offered_and_run() -> None:
+    offered, run = set(BY_NAME) - {"manage_index", "list_codebases"}, set(_READERS)
+    assert offered - run == set(), "mcp/tools.py _READERS does not run it"
+    assert run - offered == set(), "mcp/tool_schemas.py TOOLS does not offer it"
 
 
 def test_documented_configurations_are_valid() -> None:

@@ -20,6 +20,7 @@ from gitindex.view.snapshot import open_active
 from tests.house.reference import commands
 from tests.search.conftest import FILES, Asked
 from tests.search.test_fallback import scanned
+from tests.support import harness
 
 # A value for each filter, and the paths of the project it leaves.
 FILTERS: dict[str, tuple[Any, Callable[[str], bool]]] = {
@@ -34,7 +35,7 @@ FILTERS: dict[str, tuple[Any, Callable[[str], bool]]] = {
 NO_FILTERS = {"query", "mode", "limit", "files", "flat"}
 PLACES = (
     "search/request.py (checked, asks_metadata), search/scope.py or search/metadata.py, search/lexical.py (_filters), "
-    "search/dense.py, search/fallback.py, cli/cmd_search.py, mcp/tool_schemas.py, mcp/tools.py, docs/mcp.md"
+    "search/dense.py, search/fallback.py, cli/cmd_search.py, mcp/tool_schemas.py, mcp/tools.py, docs/mcp.md, docs/cli.md"
 )
 # A scope for each of its fields, on its own.
 SCOPES: dict[str, SearchScope] = {
@@ -106,6 +107,23 @@ def test_the_tool_passes_the_filter_on(shop: Asked, name: str):
     answer = json.loads(service.call("search_codebase", given).text)
     assert answer["results"]
     assert all(inside(hit["path"]) for hit in answer["results"]), f"mcp/tools.py does not pass {name} on"
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_the_command_passes_the_filter_on(shop: Asked, name: str, monkeypatch: pytest.MonkeyPatch):
+    """UI-1."""
+    value, inside = FILTERS[name]
+    monkeypatch.setenv("GITINDEX_HOME", str(shop.codebase.layout.base.parent.parent))
+    (option,) = [parameter for parameter in commands()["search"].params if parameter.name == name]
+    given = [
+        part
+        for text in (value if isinstance(value, tuple) else (value,))
+        for part in (option.opts[0], str(text))
+    ]
+    words = "cart item price recovery board kernel"
+    answer = harness.cli("search", words, *given, "--json", "--path", str(shop.repo.root)).json
+    assert answer["results"]
+    assert all(inside(hit["path"]) for hit in answer["results"]), f"cli/cmd_search.py does not pass {name} on"
 
 
 @pytest.mark.parametrize("name", SCOPES)
