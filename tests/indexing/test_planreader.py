@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from gitindex.indexing.plan import Plan, PlannedFile
 from gitindex.indexing.planreader import PlanReader
+from gitindex.model.file_stat import Stat
 from gitindex.model.ids import sha256_hex
+from gitindex.model.paths import path_key
 from gitindex.model.records import FileRecord, OverlayEntry
 from gitindex.model.skips import SkipReason
 from gitindex.source.source_file import Content
 from tests.indexing.sources import MemorySource, policy_ignoring, source_file
 
-STAT = OverlayEntry("a.py", "b", 1, 2, 3, 4)
+ENTRY = OverlayEntry(path_key("a.py"), "b", Stat(1, 2, 3, 4))
 
 
 def reader_of(
@@ -42,7 +44,7 @@ def test_skipped_paths_come_first_and_carry_no_data() -> None:
 
 
 def test_a_link_keeps_its_own_blob_and_no_stat() -> None:
-    source = MemorySource({"a.py": Content(data=b"A = 1\n", blob="target", size=6, stat=STAT)})
+    source = MemorySource({"a.py": Content(data=b"A = 1\n", blob="target", size=6, overlay_entry=ENTRY)})
     link = PlannedFile.readable("link.py", "own", source_file("a.py"), link=True)
     reader = reader_of(source, link)
     (file,) = reader.read_files()
@@ -50,7 +52,7 @@ def test_a_link_keeps_its_own_blob_and_no_stat() -> None:
     assert reader.final_plan().overlay == {}
     plain = reader_of(source, PlannedFile.readable("a.py", "old", source_file("a.py")))
     assert [file.record.blob for file in plain.read_files()] == ["target"]
-    assert plain.final_plan().overlay == {"a.py": STAT}
+    assert plain.final_plan().overlay == {"a.py": ENTRY}
 
 
 def test_a_file_that_vanished_is_a_deletion_only_if_it_was_indexed() -> None:
