@@ -67,8 +67,7 @@ def test_the_guide_names_every_layer():
         if (REPOSITORY / "gitindex" / name / "__init__.py").exists()
     }
     listed = GUIDE.read_text("utf-8").partition("## Layers")[2].partition("## What goes where")[0]
-    # The folder that hooks of one repository share is a detail of `git`.
-    assert packages - set(re.findall(r"`(\w+)`", listed)) == {"gitdir"}
+    assert packages - set(re.findall(r"`(\w+)`", listed)) == set()
 
 
 def test_the_changelog_has_this_version_and_what_comes_next():
