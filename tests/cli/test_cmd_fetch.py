@@ -47,7 +47,7 @@ def test_the_time_saved_is_told_where_there_is_any():
 def test_a_base_beside_the_history_is_no_ancestor():
     text = report_text(replace(REPORT, distance=None, caught_up={}))
     assert "aaaaaaaaaaaa, no ancestor of bbbbbbbbbbbb" in text
-    assert "nothing to do" in text
+    assert "indexed here  nothing" in text
 
 
 @pytest.mark.parametrize(("words", "shown"), [((), True), (("--json",), False)])

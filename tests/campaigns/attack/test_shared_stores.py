@@ -189,12 +189,12 @@ def test_settings_of_somebody_else(home: Path) -> None:
     path.write_text("shared = true\n")
     assert load_environment().user.shared
     path.chmod(0o666)
-    with pytest.raises(ConfigError, match="somebody else"):
+    with pytest.raises(ConfigError, match="another user"):
         load_environment()
     path.chmod(0o644)
     if ROOT:
         give_away(path)
-        with pytest.raises(ConfigError, match="somebody else"):
+        with pytest.raises(ConfigError, match="another user"):
             load_environment()
 
 
