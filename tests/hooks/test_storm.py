@@ -77,6 +77,14 @@ def test_two_hundred_commits_with_workers_killed(hooked: Hooked, seed: int) -> N
     """Whatever was killed, the next hook finds the note and the index ends at HEAD."""
     hooked.git("branch", "side")
     killed = _storm(hooked, random.Random(seed), 200, deadly=0.15)
+    hold = (
+        hooked.home / "hold"
+    )  # workers of the storm may all be quicker than their killer; the last one waits for it
+    hold.touch()
+    hooked.git("commit", "-q", "--allow-empty", "-m", "held")
+    killed |= _kill_worker(hooked)
+    hold.unlink()
+    assert killed
     hooked.git("commit", "-q", "--allow-empty", "-m", "last")
     assert hooked.settle()[-1]["head"] == hooked.head
     _never_two_at_once(hooked, killed)
