@@ -21,6 +21,7 @@ from gitindex.navigate.fact_queries import (
     language_family,
 )
 from gitindex.navigate.modules import Modules
+from gitindex.navigate.parameters import read_parameters
 from gitindex.view.snapshot import SnapshotView
 
 _SELF = frozenset({"self", "this", "cls", "Self", "$this", "static", "@"})
@@ -37,7 +38,7 @@ _MAX_DEPTH = 4
 
 
 class Resolution(NamedTuple):
-    """`sure`: a rule decided on exactly one definition. Otherwise `targets` are candidates."""
+    """`sure`: a rule decided on exactly one definition, or on none: a parameter. Otherwise `targets` are candidates."""
 
     targets: tuple[DefinitionSite, ...]
     how: str
@@ -63,6 +64,23 @@ class FileScope(NamedTuple):
         """Ordinal of the innermost definition around a line, -1 at file level."""
         inside = [item for item in self.definitions if item.spans(line)]
         return max(inside, key=lambda item: (item.line, item.ordinal)).ordinal if inside else -1
+
+    def sees_import(self, site: ImportSite, scope: int) -> bool:
+        """An import inside a function is known there only; -1 asks for the top of the file."""
+        around = self.enclosing_chain(self.innermost_ordinal(site.line))
+        function = next((item for item in around if item.kind in CALLABLES), None)
+        return function is None or function in self.enclosing_chain(scope)
+
+    def is_parameter(self, name: str, scope: int) -> bool:
+        """Is the name a parameter of an enclosing function, and no definition nearer than that?"""
+        for enclosing in self.enclosing_chain(scope):
+            if enclosing.kind not in CALLABLES:
+                continue
+            if any(item.parent == enclosing.ordinal for item in self.by_name.get(name, ())):
+                return False
+            if name in read_parameters(enclosing.signature, enclosing.name, self.language):
+                return True
+        return False
 
 
 class Resolver:
@@ -112,6 +130,8 @@ class Resolver:
     def resolve(self, path: str, name: str, receiver: str, scope: int) -> Resolution:
         """What `receiver.name` means inside definition number `scope` of the file."""
         file = self.load_file(path)
+        if not receiver and file.is_parameter(name, scope):
+            return Resolution((), "parameter", sure=True)
         if receiver:
             definitions, how = self._resolve_member(file, name, receiver, scope, 0)
         else:
@@ -128,7 +148,7 @@ class Resolver:
         local = self._find_in_scope(file, name, scope)
         if local:
             return local, "same_file"
-        imported = self._find_imported(file, name)
+        imported = self._find_imported(file, name, scope)
         if imported:
             return imported, "import"
         if file.language in PACKAGE_SCOPE:
@@ -160,9 +180,9 @@ class Resolver:
             [item for item in same_name if item.parent < 0 and (not item.owner or item.kind not in CALLABLES)]
         )
 
-    def _find_imported(self, file: FileScope, name: str) -> list[DefinitionSite]:
+    def _find_imported(self, file: FileScope, name: str, scope: int) -> list[DefinitionSite]:
         for site in file.imports:
-            if site.local_name != name or site.name == "*":
+            if site.local_name != name or site.name == "*" or not file.sees_import(site, scope):
                 continue
             real = name if site.name in ("", "default") else site.name
             definitions = self._find_exported(self.import_files(site), real, language_family(file.language))
@@ -191,8 +211,9 @@ class Resolver:
         if definitions or depth >= _MAX_DEPTH or not self.definitions_named(name):
             return definitions
         for path in paths:
-            for site in self.load_file(path).imports:
-                if site.local_name == name and site.name:
+            exporter = self.load_file(path)
+            for site in exporter.imports:
+                if site.local_name == name and site.name and exporter.sees_import(site, -1):
                     definitions = self._find_exported(
                         self.import_files(site), site.name, family_name, depth + 1
                     )
@@ -227,7 +248,7 @@ class Resolver:
     ) -> tuple[list[DefinitionSite], str]:
         if receiver in _SELF or receiver in _SUPER:
             return self._resolve_own_member(file, name, receiver, scope)
-        module = self._find_module_member(file, name, receiver)
+        module = self._find_module_member(file, name, receiver, scope)
         if module:
             return module, "import"
         construction = _CONSTRUCTION.fullmatch(receiver)
@@ -237,7 +258,9 @@ class Resolver:
         if len(words) == 2:
             owners, _ = self._resolve_member(file, words[1], words[0], scope, depth + 1)
         else:
-            owners, _ = self._resolve_bare(file, words[0], scope)
+            owners, _ = (
+                ([], "") if file.is_parameter(words[0], scope) else self._resolve_bare(file, words[0], scope)
+            )
         owners = [item for item in owners if item.kind in CONTAINERS]
         return (self._find_members(owners[0], name, 0), "class") if len(owners) == 1 else ([], "")
 
@@ -265,9 +288,13 @@ class Resolver:
                     return nearby[0]
         return None
 
-    def _find_module_member(self, file: FileScope, name: str, receiver: str) -> list[DefinitionSite]:
+    def _find_module_member(
+        self, file: FileScope, name: str, receiver: str, scope: int
+    ) -> list[DefinitionSite]:
+        if file.is_parameter(re.split(r"\.|::|->", receiver)[0], scope):
+            return []
         for site in file.imports:
-            if receiver not in _module_names(site):
+            if receiver not in _module_names(site) or not file.sees_import(site, scope):
                 continue
             definitions = self._find_exported(self.import_files(site), name, language_family(file.language))
             if definitions:

@@ -10,6 +10,7 @@ from gitindex.navigate import fact_queries
 from gitindex.navigate.fact_queries import CallSite, DefinitionSite, language_family
 from gitindex.navigate.layer import Calls, CandidateCall, Edge, PathFilter, Place, Reference, References
 from gitindex.navigate.resolve import Resolution, Resolver
+from gitindex.navigate.statement import Ending, find_ending
 from gitindex.navigate.text import Texts
 from gitindex.view.snapshot import SnapshotView
 
@@ -19,6 +20,10 @@ _MAX_SITES = 20_000  # occurrences of one name that are resolved; the rest is le
 _NAME = re.compile(r"[\w$@]+[?!]?")
 _RECEIVER = re.compile(r"([\w$@\])]+(?:\s*(?:\.|::|->|\?\.)\s*[\w$]+)*)\s*(?:\.|::|->|\?\.)\s*$")
 
+# `name=` is a keyword argument, a parameter's default or a new binding, never the name that was imported.
+_BINDING = re.compile(r"=(?!=)")
+_NO_REFERENCE = Resolution((), "binding", sure=True)
+
 
 class SyntacticLayer:
     precision = SYNTACTIC
@@ -27,6 +32,7 @@ class SyntacticLayer:
         self._view = view
         self._texts = texts
         self.resolver = Resolver(view)
+        self._endings: dict[tuple[str, int], Ending] = {}
 
     def covers(self, path: str) -> bool:
         return True
@@ -122,19 +128,20 @@ class SyntacticLayer:
             if (
                 line >= site.line
                 and name in (site.name, site.alias)
-                and self._import_spans(path, site.line, line)
+                and (line, column) < self._find_import_ending(path, site.line)
             ):
                 definitions = self.resolver.resolve_import(site)
                 return "import", Resolution(tuple(definitions[-1:]), "import", sure=bool(definitions))
-        is_call = self._texts.text_after(path, line, column + len(name))[:1] == "("
-        return "call" if is_call else "reference", self._resolve(path, name, line, column)
+        resolution = self._resolve(path, name, line, column)
+        after = self._texts.text_after(path, line, column + len(name))
+        if file.language == "python" and resolution.how == "import" and _BINDING.match(after):
+            return "reference", _NO_REFERENCE
+        return "call" if after[:1] == "(" else "reference", resolution
 
-    def _import_spans(self, path: str, first: int, line: int) -> bool:
-        """Is the line part of the import statement that starts at `first`? Brackets may carry it on."""
-        if line == first:
-            return True
-        text = "\n".join(self._texts.line(path, number) for number in range(first, line))
-        return text.count("(") > text.count(")") or text.count("{") > text.count("}")
+    def _find_import_ending(self, path: str, first: int) -> Ending:
+        if (path, first) not in self._endings:
+            self._endings[path, first] = find_ending(self._texts.get_lines(path), first)
+        return self._endings[path, first]
 
     def _resolve(self, path: str, name: str, line: int, column: int) -> Resolution:
         receiver = ""
@@ -176,7 +183,7 @@ class SyntacticLayer:
         resolution = self.resolver.resolve(site.path, site.callee, site.receiver, site.caller)
         if only is not None and all(item.place != only.place for item in resolution.targets):
             return
-        if resolution.sure:
+        if resolution.sure and resolution.targets:
             target = resolution.targets[0]
             answer.edges.append(
                 Edge(

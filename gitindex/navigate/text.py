@@ -82,7 +82,7 @@ class Texts:
             self._texts[path] = IndexedText(self._from_chunks(path), exact=False, source="chunks")
 
     def line(self, path: str, number: int) -> str:
-        lines = self._split_lines(path)
+        lines = self.get_lines(path)
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def text_before(self, path: str, line: int, column: int) -> str:
@@ -91,7 +91,7 @@ class Texts:
     def text_after(self, path: str, line: int, column: int) -> str:
         return self.line(path, line)[column - 1 :].lstrip()
 
-    def _split_lines(self, path: str) -> list[str]:
+    def get_lines(self, path: str) -> list[str]:
         if path not in self._lines:
             text = self.get(path)
             self._lines[path] = text.lines if text else []
