@@ -7,22 +7,23 @@ from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _OPEN, _CLOSE = "([{", ")]}"
-# The name stands before its type. Elsewhere (C, Java, C#) a type comes first and the name last.
-_NAME_FIRST = frozenset(
-    {"python", "javascript", "typescript", "tsx", "go", "rust", "kotlin", "scala", "swift", "php"}
-)
+# The name stands first in each item. Elsewhere a type (C, Java, C#, PHP) or a label (Swift) does.
+_NAME_FIRST = frozenset({"python", "javascript", "typescript", "tsx", "go", "rust", "kotlin", "scala"})
 
 
 @lru_cache(maxsize=4096)
 def read_parameters(signature: str, name: str, language: str) -> frozenset[str]:
-    """Parameters of the function `name`; none for a language whose signatures are written type first."""
+    """Parameters of the function `name`; none for a language whose items do not begin with the name."""
     if language not in _NAME_FIRST:
         return frozenset()
-    head = signature.find(name)
-    start = signature.find("(", head + len(name)) if head >= 0 else -1
+    head = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", signature)
+    start = signature.find("(", head.end()) if head else -1
     if start < 0:
         return frozenset()
-    words = (_WORD.search(part) for part in _split_list(signature[start + 1 :]))
+    items = [re.split(r"[:=]", item)[0].strip() for item in _split_list(signature[start + 1 :])]
+    if language == "go" and not any(" " in item for item in items):
+        return frozenset()  # types alone: the parameters have no names
+    words = (_WORD.search(item) for item in items)
     return frozenset(word[0] for word in words if word)
 
 
