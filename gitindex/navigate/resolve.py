@@ -248,19 +248,19 @@ class Resolver:
     ) -> tuple[list[DefinitionSite], str]:
         if receiver in _SELF or receiver in _SUPER:
             return self._resolve_own_member(file, name, receiver, scope)
+        construction = _CONSTRUCTION.fullmatch(receiver)
+        words = re.split(r"\.|::|->", construction[1] if construction else receiver)
+        if file.is_parameter(words[0], scope):
+            return [], ""  # of a type that nothing here names
         module = self._find_module_member(file, name, receiver, scope)
         if module:
             return module, "import"
-        construction = _CONSTRUCTION.fullmatch(receiver)
-        words = re.split(r"\.|::|->", construction[1] if construction else receiver)
         if not all(_WORD.fullmatch(word) for word in words) or len(words) > 2 or depth > _MAX_DEPTH:
             return [], ""
         if len(words) == 2:
             owners, _ = self._resolve_member(file, words[1], words[0], scope, depth + 1)
         else:
-            owners, _ = (
-                ([], "") if file.is_parameter(words[0], scope) else self._resolve_bare(file, words[0], scope)
-            )
+            owners, _ = self._resolve_bare(file, words[0], scope)
         owners = [item for item in owners if item.kind in CONTAINERS]
         return (self._find_members(owners[0], name, 0), "class") if len(owners) == 1 else ([], "")
 
@@ -291,8 +291,6 @@ class Resolver:
     def _find_module_member(
         self, file: FileScope, name: str, receiver: str, scope: int
     ) -> list[DefinitionSite]:
-        if file.is_parameter(re.split(r"\.|::|->", receiver)[0], scope):
-            return []
         for site in file.imports:
             if receiver not in _module_names(site) or not file.sees_import(site, scope):
                 continue
